@@ -119,7 +119,9 @@ fn a_cache_remembers_sound_shards_until_they_change() {
     let caches = place.at("caches").display().to_string();
     let env = [("XDG_CACHE_HOME", caches.as_str())];
     place.pack_in(&env, "verify photos/../out --cache").exits(1);
-    assert_eq!(place.names("caches/tarflume/verify").len(), 2, "what is damaged is in no record");
+    let mut records = place.names("caches/tarflume/verify");
+    records.retain(|name| name.ends_with(".verified"));
+    assert_eq!(records.len(), 2, "what is damaged is in no record");
     place
         .pack("verify out --cache")
         .exits(2)

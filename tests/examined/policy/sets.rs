@@ -38,10 +38,8 @@ fn pictures_that_look_alike_are_found_between_data_sets_at_the_level_that_decode
     place.pack("build b -o val --require image").succeeds();
     let (exit, found) = verify(&place, "--level decode");
     assert_eq!((exit, found.len()), (1, 1), "{found:?}");
-    assert!(
-        found[0].starts_with("policy-duplicate val/shard-000000.tar leak: pack.toml:5:"),
-        "{found:?}"
-    );
+    assert!(found[0].starts_with("policy-duplicate "), "{found:?}");
+    assert!(found[0].contains("val/shard-000000.tar leak: pack.toml:5:"), "{found:?}");
     assert!(found[0].contains("of 64 bits of its hash from '2' in train"), "{found:?}");
     let full = place.pack("verify").succeeds();
     full.says("pictures are compared by their bytes; --level decode finds those that look alike");
