@@ -3,6 +3,7 @@
 //! Memory is bounded for any number of samples and values: of each field the values with the smallest hashes are kept,
 //! and how often they occur. So the result depends neither on threads nor on the order of shards.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Mutex;
@@ -105,14 +106,10 @@ impl FieldTally {
     }
 
     fn widen(&mut self, value: &Value) {
-        let number = value.as_number();
-        let order = |other: &Option<Value>| {
-            number.zip(other.as_ref()?.as_number()).and_then(|(one, other)| one.order(other))
-        };
-        if order(&self.min).is_none_or(|order| order.is_lt()) {
+        if order(value, &self.min).is_none_or(Ordering::is_lt) {
             self.min = Some(value.clone());
         }
-        if order(&self.max).is_none_or(|order| order.is_gt()) {
+        if order(value, &self.max).is_none_or(Ordering::is_gt) {
             self.max = Some(value.clone());
         }
     }
@@ -145,6 +142,11 @@ impl FieldTally {
             self.keep(hash, &value, count);
         }
     }
+}
+
+/// Returns the order of a number and an end of a range; `None` if there is none so far.
+fn order(value: &Value, end: &Option<Value>) -> Option<Ordering> {
+    value.as_number()?.order(end.as_ref()?.as_number()?)
 }
 
 /// The values of all fields of a data set.
@@ -293,6 +295,10 @@ mod tests {
         values
     }
 
+    fn kinds(values: &FieldValues, field: &str) -> Vec<ValueKind> {
+        values.fields[field].kinds.iter().copied().collect()
+    }
+
     #[test]
     fn types_and_ranges_are_those_of_the_values_in_objects_too() {
         let values = of(&[
@@ -300,17 +306,13 @@ mod tests {
             r#"{"a": 3.0, "b": {"c/d": 1e3}, "t": "y", "f": true}"#.into(),
             "{".into(),
         ]);
-        let kinds = |field: &str| values.fields[field].kinds.iter().copied().collect::<Vec<_>>();
-        assert_eq!(kinds("json:/a"), [ValueKind::Whole]);
-        assert_eq!(kinds("json:/b/c~1d"), [ValueKind::Whole, ValueKind::Fraction]);
-        assert_eq!(kinds("json:/l"), [ValueKind::List]);
-        assert_eq!(kinds("json:/f"), [ValueKind::Flag]);
+        assert_eq!(kinds(&values, "json:/a"), [ValueKind::Whole]);
+        assert_eq!(kinds(&values, "json:/b/c~1d"), [ValueKind::Whole, ValueKind::Fraction]);
+        assert_eq!(kinds(&values, "json:/l"), [ValueKind::List]);
+        assert_eq!(kinds(&values, "json:/f"), [ValueKind::Flag]);
         let number = &values.fields["json:/b/c~1d"];
-        let shown = |value: &Option<Value>| value.as_ref().map(ToString::to_string);
-        assert_eq!(
-            (shown(&number.min).as_deref(), shown(&number.max).as_deref()),
-            (Some("-2.5"), Some("1e3"))
-        );
+        assert_eq!(number.min.as_ref().unwrap().to_string(), "-2.5");
+        assert_eq!(number.max.as_ref().unwrap().to_string(), "1000.0");
         assert_eq!(values.fields["json:/t"].different().unwrap().len(), 2);
         assert!(!values.fields.contains_key("json:/n"));
     }

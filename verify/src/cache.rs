@@ -26,11 +26,8 @@ use tarflume_formats::publish::{create_folders, sweep, write_as};
 use tarflume_formats::{Durability, Error, IgnorePoison, files, output};
 
 use aging::Limits;
-use record::Record;
 pub(crate) use record::ShardKey;
-
-/// What the names of records end with.
-const ENDING: &str = "verified";
+use record::{ENDING, Record};
 
 /// The folder of the records.
 #[derive(Debug)]

@@ -45,24 +45,28 @@ fn pictures_that_look_alike_are_found_between_data_sets_at_the_level_that_decode
     full.says("pictures are compared by their bytes; --level decode finds those that look alike");
 }
 
+fn public_key(place: &Place, file: &str) -> String {
+    let text = fs::read_to_string(place.at(file)).unwrap();
+    text.lines().nth(1).unwrap().to_string()
+}
+
 #[test]
 fn a_policy_states_who_may_sign() {
     let place = labeled();
     place.pack("sign --new-key release.key --no-password").succeeds();
     place.pack("sign --new-key other.key --no-password").succeeds();
-    let key = |file: &str| {
-        let text = fs::read_to_string(place.at(file)).unwrap();
-        text.lines().nth(1).unwrap().to_string()
-    };
-    let policy = format!("[signatures]\nallowed = [\"{}\"]\n", key("release.pub"));
+    let policy = format!("[signatures]\nallowed = [\"{}\"]\n", public_key(&place, "release.pub"));
     finds(&place, &policy, &["no-signature shards"]);
     place.pack("sign shards --key release.key").succeeds();
     finds(&place, &policy, &[]);
-    let other = format!("[signatures]\nallowed = [\"{}\"]\n", key("other.pub"));
+    let other = format!("[signatures]\nallowed = [\"{}\"]\n", public_key(&place, "other.pub"));
     finds(&place, &other, &["bad-signature shards"]);
     finds(&place, &format!("[rules]\nbad-signature = \"off\"\n{other}"), &[]);
-    let both =
-        format!("[signatures]\nallowed = [\"{}\", \"{}\"]\n", key("other.pub"), key("release.pub"));
+    let both = format!(
+        "[signatures]\nallowed = [\"{}\", \"{}\"]\n",
+        public_key(&place, "other.pub"),
+        public_key(&place, "release.pub")
+    );
     finds(&place, &both, &[]);
 }
 

@@ -10,8 +10,7 @@ use tarflume_formats::Durability;
 use tarflume_formats::files;
 use tarflume_formats::publish::{folder_of, remove_if_exists, write_as};
 
-use super::ENDING;
-use super::record::Record;
+use super::record::{ENDING, Record};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 /// The file whose time is that of the last look.

@@ -9,6 +9,8 @@ use tarflume_formats::files::{self, Patient};
 
 use super::state::State;
 
+/// What the names of records end with.
+pub(super) const ENDING: &str = "verified";
 /// The version of records, and of the checks that they stand for.
 const VERSION: &str = concat!("tarflume-verified 1 ", env!("CARGO_PKG_VERSION"));
 /// The most bytes of a record.
