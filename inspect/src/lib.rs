@@ -3,6 +3,7 @@
 //! | module | task |
 //! |---|---|
 //! | [`mod@stats`] | measures sizes, dimensions, classes, and what is unusual |
+//! | [`mod@field_values`] | types, ranges and different values of the fields of samples |
 //! | [`survey`] | counts and measures a data set |
 //! | [`view`] | makes a page that shows a data set |
 //! | [`mod@dedupe`] | finds images that occur twice or look alike |
@@ -13,6 +14,7 @@
 
 pub mod dedupe;
 pub mod diff;
+pub mod field_values;
 pub mod kept_apart;
 pub mod ordinals;
 pub mod stats;

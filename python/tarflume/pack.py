@@ -284,7 +284,7 @@ def _cache_of(cache: Path | bool) -> str | None:
 
 @checked("tarflume.pack.verify")
 def verify(
-    paths: Path | Sequence[Path],
+    paths: Path | Sequence[Path] | None = None,
     *,
     level: Literal["quick", "full", "decode"] | None = None,
     require: str | Iterable[str] | None = None,
@@ -331,16 +331,18 @@ def verify(
     the shards that differ from a commit or branch of Git. `manifest_only`: opens no tar. `cache`: remembers sound shards in
     this folder, or in that of the user if it is True, and reads a shard again only if it has changed.
 
-    `policy`: a pack.toml, whose levels and bounds are demanded; other keywords come first. `select`, `ignore`: rules that
-    alone are reported, or left out: the kinds of problems. `baseline`: a file that `pack verify --write-baseline` wrote;
-    only problems that it does not have are reported. The report has `accepted` and `known`, how many are left out.
+    `policy`: a pack.toml, whose levels and bounds are demanded; other keywords come first. Without `paths` the data sets
+    that its `[sets]` name are verified. `select`, `ignore`: rules that alone are reported, or left out: the kinds of
+    problems. `baseline`: a file that `pack verify --write-baseline` wrote; only problems that it does not have are
+    reported. The report has `accepted` and `known`, how many are left out.
 
     Returns a `Report`; problems are not exceptions. Its `unchecked` lists what was asked for and matched nothing, such as
     a schema of a part that no sample has; such a report is not `whole`. Its `checked` has, by extension, how many parts were
     looked at by which check. Raises `UsageError` if there is nothing to verify.
     """
     schemas = schema if isinstance(schema, Mapping) else {} if schema is None else {"json": schema}
-    work = _core.pack_verify(paths_of(paths), level=level, require=extensions_of(require), profiles=list(profiles),
+    given = [] if paths is None and policy is not None else paths_of(() if paths is None else paths)
+    work = _core.pack_verify(given, level=level, require=extensions_of(require), profiles=list(profiles),
                              schemas=[f"{ext}={os.fspath(file)}" for ext, file in schemas.items()],
                              json_rules=json_rules, jobs=jobs,
                              storage=dict_of(storage), ignore_zeros=ignore_zeros,

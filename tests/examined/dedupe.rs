@@ -181,6 +181,40 @@ const DEEDS: [(&str, Option<i32>); 4] = [
     ("kill", None),
 ];
 
+fn report(place: &Place, form: &str) -> String {
+    fs::read_to_string(place.at(format!("r.{form}"))).unwrap()
+}
+
+#[test]
+fn reports_are_written_before_the_search_and_after_it() {
+    let place = copies();
+    let forms = ["text", "json", "junit", "sarif", "github", "gitlab", "markdown"];
+    let words: Vec<String> = forms.iter().map(|form| format!("--report {form}=r.{form}")).collect();
+    let words = format!("dedupe shards {}", words.join(" "));
+    let run = place.pack(&words).exits(1);
+    for form in forms {
+        let printed = place.pack(&format!("dedupe shards --format {form}")).exits(1).stdout;
+        assert_eq!(report(&place, form), printed, "{form}");
+    }
+    assert_eq!(report(&place, "text"), run.stdout);
+    // A search that fails leaves reports that say so, and they can be replaced.
+    place.pack(&words.replace("dedupe shards", "dedupe nowhere")).exits(2);
+    assert!(report(&place, "json").contains("\"finished\": false"));
+    for form in ["text", "junit", "sarif", "gitlab", "markdown"] {
+        assert!(report(&place, form).contains("has not finished"), "{form}");
+    }
+    place.pack(&words).exits(1);
+    assert_eq!(report(&place, "text"), run.stdout);
+    place.pack("dedupe shards --report junit=-").exits(2).says("--report takes files");
+    place.pack("dedupe shards --report junit=no/r.xml").exits(2).says("there is no folder no");
+    place
+        .pack("dedupe shards --report text=a --report json=a")
+        .exits(2)
+        .says("two reports have this path");
+    place.file("mine.txt", "mine\n");
+    place.pack("dedupe shards --report text=mine.txt").exits(2);
+}
+
 #[test]
 fn a_dedupe_that_fails_or_is_killed_leaves_a_whole_list_or_none() {
     let place = Place::new();

@@ -64,6 +64,22 @@ fn added_removed_and_changed_samples_are_listed_with_their_parts() {
 }
 
 #[test]
+fn what_an_epoch_becomes_is_said_for_a_batch_size() {
+    let place = two();
+    place.photos("more", 13);
+    place.pack("build more -o after").succeeds();
+    let text = place.pack("diff --summary --batch-size 4 before after").stdout;
+    assert_eq!(text.lines().last(), Some("an epoch in batches of 4: 3 steps -> 4 steps (+1)"));
+    let totals = place.pack("diff --format json --batch-size 5 before after").events();
+    let steps = &totals[totals.len() - 1]["steps"];
+    assert_eq!(steps.to_string(), r#"{"after":3,"batch_size":5,"before":3}"#);
+    let page = place.pack("diff --format markdown --batch-size 4 before after").stdout;
+    assert!(page.contains("| samples | 12 | 13 | +1 |\n"), "{page}");
+    assert!(page.contains("| steps of 4 | 3 | 4 | +1 |\n"), "{page}");
+    place.pack("diff --batch-size 0 before after").exits(2);
+}
+
+#[test]
 fn tars_without_checksums_are_compared_by_size_with_a_warning() {
     let place = two();
     let tar = fs::read_dir(place.at("before")).unwrap().map(|entry| entry.unwrap().path());

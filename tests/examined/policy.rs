@@ -3,6 +3,7 @@
 mod accepted;
 mod baseline;
 mod commands;
+mod sets;
 
 use std::fs;
 

@@ -2,37 +2,32 @@
 //!
 //! | module | task |
 //! |---|---|
-//! | `record` | the record of one shard, and its bytes on disk |
 //! | `state` | the state of a file, and whether a later change would show in it |
+//! | `record` | the record of one shard, and its bytes on disk |
+//! | `aging` | which records are removed when a cache is opened |
 //!
 //! A record is a file of its own, written when the shard was verified: a verification that is killed goes on where it
-//! ended. A record that cannot be read, is damaged, or is of another version is none. Each is at most 1 MiB, and records
-//! that were not written for half a year are removed.
+//! ended. A record that cannot be read, is damaged, or is of another version is none.
 
+mod aging;
 mod record;
 pub(crate) mod state;
 
 use std::ffi::OsString;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 use tarflume_base::Failure;
 use tarflume_formats::message;
 use tarflume_formats::message::{Message, Name};
-use tarflume_formats::publish::{create_folders, remove_if_exists, sweep, write_as};
+use tarflume_formats::publish::{create_folders, sweep, write_as};
 use tarflume_formats::{Durability, Error, IgnorePoison, files, output};
 
-use record::Record;
+use aging::Limits;
 pub(crate) use record::ShardKey;
-
-/// What the names of records end with.
-const ENDING: &str = "verified";
-/// Records that were not written for this long are removed.
-const OLD: Duration = Duration::from_secs(180 * 24 * 3600);
+use record::{ENDING, Record};
 
 /// The folder of the records.
 #[derive(Debug)]
@@ -43,7 +38,8 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Opens the cache in `folder`, and creates the folder.
+    /// Opens the cache in `folder`, and creates the folder. Once a day, removes the records of shards that are gone, those
+    /// that were not written for half a year, and the oldest ones beyond 1 GiB.
     ///
     /// # Errors
     /// Returns an error for a folder in a data set, and if the operating system refuses.
@@ -52,9 +48,8 @@ impl Cache {
         output::must_be_outside(&place).map_err(|error| refused(folder, error.message()))?;
         create_folders(folder)?;
         sweep(folder)?;
-        let cache = Cache { folder: folder.to_path_buf(), failure: Mutex::new(None) };
-        cache.remove_old()?;
-        Ok(cache)
+        aging::daily(folder, Limits::USUAL)?;
+        Ok(Cache { folder: folder.to_path_buf(), failure: Mutex::new(None) })
     }
 
     /// Opens the cache of this user: `$XDG_CACHE_HOME/tarflume/verify`, or `~/.cache/tarflume/verify`.
@@ -116,27 +111,6 @@ impl Cache {
 
     fn path(&self, key: &ShardKey) -> PathBuf {
         self.folder.join(format!("{}.{ENDING}", key.name()))
-    }
-
-    fn unreadable(&self, error: io::Error) -> Failure {
-        Failure::io(error, "read the folder", &self.folder)
-    }
-
-    /// Removes records that nobody has written for long.
-    fn remove_old(&self) -> Result<(), Failure> {
-        for found in fs::read_dir(&self.folder).map_err(|e| self.unreadable(e))? {
-            let path = found.map_err(|e| self.unreadable(e))?.path();
-            if path.extension().is_none_or(|extension| extension != ENDING) {
-                continue;
-            }
-            // A record that cannot be examined is one that cannot be used.
-            let written = fs::metadata(&path).and_then(|found| found.modified()).ok();
-            let age = written.and_then(|written| SystemTime::now().duration_since(written).ok());
-            if age.is_some_and(|age| age > OLD) {
-                remove_if_exists(&path)?;
-            }
-        }
-        Ok(())
     }
 }
 

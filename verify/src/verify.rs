@@ -272,7 +272,7 @@ fn verify_set(
             measured: of_shard,
         } = proved?;
         measured.merge(of_shard);
-        not_pulled.into_iter().for_each(|pointers| found.not_pulled.add(pointers));
+        not_pulled.into_iter().for_each(|stated| found.not_pulled.add(&path, stated));
         report.cover(&covered, index.as_ref(), bytes);
         let seen = std::mem::take(&mut parts.values);
         report.add_case(ShardCase { path: path.clone(), time, is_absent }, parts);

@@ -5,7 +5,7 @@ mod odd_inputs;
 
 use std::fs;
 
-use tarflume_base::{Exit, Stop};
+use tarflume_base::Exit;
 use tarflume_fixtures::{Photo, PhotoKind};
 use tarflume_scan::names::rules::NameRules;
 use tarflume_verify::Level;
@@ -58,29 +58,7 @@ fn a_written_file_is_complete_and_appears_at_the_end() {
 }
 
 fn verified(folder: &Path, level: Level) -> tarflume_verify::Report {
-    let options = tarflume_verify::Options {
-        signers: None,
-        rules: tarflume_verify::Rules::default(),
-        scope: tarflume_verify::scope::Scope::default(),
-        level,
-        require: None,
-        profiles: Vec::new(),
-        ignore_zeros: false,
-        schemas: Vec::new(),
-        class: None,
-        count_classes: false,
-        class_table: None,
-        objects: false,
-        object_table: None,
-        require_checksums: false,
-        json: None,
-        check: None,
-        jobs: 1,
-        stop: Stop::new(),
-        storage: Vec::new(),
-        parts: Default::default(),
-        watch: Default::default(),
-    };
+    let options = tarflume_verify::Options { jobs: 1, ..tarflume_verify::Options::new(level) };
     tarflume_verify::verify(&[folder.to_path_buf()], &options, &|_| {}).unwrap()
 }
 

@@ -18,7 +18,7 @@ use tarflume_tokens::sample::Width;
 use tarflume_tokens::source::{Reading, list};
 use tarflume_tokens::{Condition, TokenizerOptions};
 use tarflume_verify::schema::PartSchema;
-use tarflume_verify::{Level, PartOptions, Watch};
+use tarflume_verify::{Level, PartOptions};
 
 use crate::arguments::numbers::Number;
 use crate::arguments::storage;
@@ -241,7 +241,6 @@ pub(crate) fn pack_verify(
     let options = tarflume_verify::Options {
         scope: given.scope(py)?,
         rules,
-        level: level.unwrap_or(Level::Full),
         require,
         profiles: profiles?,
         schemas: schemas
@@ -249,27 +248,27 @@ pub(crate) fn pack_verify(
             .map(|text| PartSchema::parse(text))
             .collect::<Result<_, _>>()
             .map_err(|failure| raised(py, failure))?,
-        class: None,
-        count_classes: false,
-        class_table: None,
         objects,
-        object_table: None,
         require_checksums,
         signers: signers(py, &signed_by)?,
         json: json_words(py, json_rules)?,
-        check: None,
         ignore_zeros,
         jobs: self::jobs(threads(py, jobs)?),
-        stop: Stop::new(),
         storage: storage::pairs(py, storage.as_ref())?,
         parts: PartOptions { unique: unique_fields(py, &unique)? },
-        watch: Watch::default(),
+        ..tarflume_verify::Options::new(level.unwrap_or(Level::Full))
     };
+    let mut paths: Vec<PathBuf> = paths.into_iter().map(url::restored).collect();
     let options = match policy {
-        Some(policy) => policy.complete(options, level).map_err(|failure| raised(py, failure))?,
+        Some(policy) => {
+            if paths.is_empty() {
+                paths = policy.set_paths().map_err(|failure| raised(py, failure))?;
+            }
+            policy.complete(options, level).map_err(|failure| raised(py, failure))?
+        }
         None => options,
     };
-    Work::verify(paths.into_iter().map(url::restored).collect(), options)
+    Work::verify(paths, options)
 }
 
 /// Starts to index tars.

@@ -78,7 +78,8 @@ def test_sarif_and_code_quality_have_what_their_services_demand(sets, name):
         assert place["region"]["startLine"] >= 1
         assert place["artifactLocation"]["uri"].startswith(f"{name}/"), "relative to the root of the repository"
         assert result["partialFingerprints"]["primaryLocationLineHash"] and result["message"]["text"]
-    # The fields that GitLab's documentation of the format requires.
+    # Stricter than the schema by which GitLab reads the artifact (codeclimate.json in its source): that demands description,
+    # fingerprint, severity and location, and admits any severity and any path.
     issue = {"type": "object", "required": ["description", "check_name", "fingerprint", "severity", "location"],
              "properties": {"description": {"type": "string"}, "check_name": {"type": "string"},
                             "fingerprint": {"type": "string", "minLength": 8},
@@ -338,6 +339,21 @@ def test_the_hook_takes_manifests_sidecars_and_tars(sets):
     for name in ("dataset.json", "shard-000000.tar", "shard-000000.index"):
         _, done = hook(sets, f"bad/{name}")
         assert done.returncode == 1 and "the tar was changed after its sidecar was made" in done.stdout, done.stdout
+
+
+def test_the_hook_takes_files_of_dvc_for_data_sets_alone(sets, tmp_path):
+    shutil.copytree(sets / "good", tmp_path / "set")
+    (tmp_path / "model.pt").write_bytes(b"weights")
+    (tmp_path / "photos").mkdir()
+    size = (tmp_path / "set" / "shard-000000.tar").stat().st_size
+    for name in ("set", "set/shard-000000.tar", "model.pt", "photos", "gone.tar"):
+        (tmp_path / f"{name}.dvc").write_text(f"outs:\n- size: {size}\n  path: {os.path.basename(name)}\n")
+    for name in ("set.dvc", "set/shard-000000.tar.dvc", "model.pt.dvc", "photos.dvc", "gone.tar.dvc"):
+        taken, done = hook(tmp_path, name)
+        assert taken == [name] and done.returncode == 0 and done.stdout == "", (name, done)
+    (tmp_path / "set" / "shard-000000.tar.dvc").write_text(f"outs:\n- size: {size - 1}\n  path: shard-000000.tar\n")
+    _, done = hook(tmp_path, "set/shard-000000.tar.dvc")
+    assert done.returncode == 1 and "`dvc checkout` restores" in done.stdout, done.stdout
 
 
 def pointer(size):

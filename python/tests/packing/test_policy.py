@@ -37,6 +37,20 @@ def test_a_policy_is_demanded_only_if_it_is_named(shards, monkeypatch):
     assert report["policy"] == str(policy)
 
 
+def test_without_paths_the_sets_of_the_policy_are_verified(shards, monkeypatch):
+    monkeypatch.chdir(shards.parent)
+    policy = shards.parent / "pack.toml"
+    policy.write_text('[sets.all]\npath = "shards"\ntotal = { samples = 11 }\n')
+    report = tarflume.pack.verify(policy=policy, progress=False)
+    assert report["counts"] == {"policy-total": 1} and report.problems[0]["path"] == "shards"
+    policy.write_text("[total]\nsamples = 12\n")
+    with pytest.raises(tarflume.errors.UsageError, match=r"names no data sets in \[sets\]"):
+        tarflume.pack.verify(policy=policy, progress=False)
+    for given in ({}, {"paths": []}, {"paths": [], "policy": policy}):
+        with pytest.raises(tarflume.errors.UsageError, match="no path was given"):
+            tarflume.pack.verify(**given, progress=False)
+
+
 def test_chosen_rules_and_accepted_problems(shards):
     policy = shards.parent / "pack.toml"
     policy.write_text(

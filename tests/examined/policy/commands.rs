@@ -41,6 +41,54 @@ fn several_data_sets_get_numbers_of_their_own() {
 }
 
 #[test]
+fn a_policy_of_today_has_the_ranges_of_values_and_says_how_they_were_chosen() {
+    let place = Place::new();
+    for n in 0..1200 {
+        let word = if n % 2 == 0 { "web" } else { "camera" };
+        let extra = if n < 600 { ", \"note\": [1]" } else { "" };
+        let json = format!(
+            "{{\"id\": {}, \"label\": {}, \"source\": \"{word}\", \"score\": {}, \"by\": {{\"at\": {}}}{extra}}}",
+            n * 3,
+            n % 10,
+            f64::from(n) / 2000.0,
+            n / 2 * 2
+        );
+        place.file(format!("texts/{n:04}.json"), json);
+        place.file(format!("texts/{n:04}.cls"), format!("{}", n % 10));
+    }
+    place.pack("build texts -o shards --require json").succeeds();
+    place.pack("policy init shards").succeeds().says("exactly the range of today");
+    let text = fs::read_to_string(place.at("pack.toml")).unwrap();
+    for table in [
+        "# 10 different whole numbers: exactly the range of today\n[fields.\"/label\"]\ntype = \"integer\"\nmin = 0\nmax = \
+         9\nrequired = \"100%\"\n",
+        "# 10 different whole numbers: exactly the range of today\n[fields.\"cls\"]\ntype = \"integer\"\nmin = 0\nmax = 9\n",
+        "# whole numbers that nearly all differ, as identifiers: no range\n[fields.\"/id\"]\ntype = \
+         \"integer\"\nrequired",
+        "# the 2 different texts of today\n[fields.\"/source\"]\ntype = \"string\"\nenum = [\"camera\", \"web\"]\n",
+        "# numbers: the range of today and 5% of room\n[fields.\"/score\"]\ntype = \"number\"\nmin = 0.0\nmax = 0.63\n",
+        "# 600 different whole numbers: exactly the range of today\n[fields.\"/by/at\"]\n",
+        "# lists, whose values have no bounds\n[fields.\"/note\"]\ntype = \"array\"\nrequired = \"47.5%\"\n",
+    ] {
+        assert!(text.contains(table), "{table}\n{text}");
+    }
+    place.pack("policy check").succeeds();
+    place.pack("verify --level decode shards").succeeds().says("the rules are those of pack.toml");
+    place.file(
+        "texts/0003.json",
+        "{\"id\": 9, \"label\": 10, \"source\": \"phone\", \"score\": 0.7, \"by\": {\"at\": 2}}",
+    );
+    // Each data set that a test packs is verified, here by no policy.
+    fs::rename(place.at("pack.toml"), place.at("today.toml")).unwrap();
+    place.pack("build texts -o other --require json").succeeds();
+    fs::rename(place.at("today.toml"), place.at("pack.toml")).unwrap();
+    let run = place.pack("verify other").exits(1);
+    for bound in [".max = 9: 10 is above it", ".enum: \"phone\" is not in it", "is above it"] {
+        run.clone().says(bound);
+    }
+}
+
+#[test]
 fn each_rule_is_explained_in_all_forms() {
     let place = labeled();
     let list = place.pack("explain").succeeds().stdout;

@@ -1,7 +1,7 @@
 //! The record of one shard: a line with a digest, then JSON.
 
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,6 +9,8 @@ use tarflume_formats::files::{self, Patient};
 
 use super::state::State;
 
+/// What the names of records end with.
+pub(super) const ENDING: &str = "verified";
 /// The version of records, and of the checks that they stand for.
 const VERSION: &str = concat!("tarflume-verified 1 ", env!("CARGO_PKG_VERSION"));
 /// The most bytes of a record.
@@ -49,6 +51,15 @@ pub(super) struct Record {
 impl Record {
     /// Returns the facts of the record at `path`, if it is whole and has this key.
     pub(super) fn read(path: &Path, key: &ShardKey) -> Option<Value> {
+        Record::load(path).filter(|record| record.key == *key).map(|record| record.facts)
+    }
+
+    /// Returns the tar of the record at `path`, if the record is whole and of this version.
+    pub(super) fn tar(path: &Path) -> Option<PathBuf> {
+        Some(Record::load(path)?.key.path.into())
+    }
+
+    fn load(path: &Path) -> Option<Record> {
         let (file, found) = files::open(path).ok()?;
         if found.len() > MOST as u64 {
             return None;
@@ -61,7 +72,7 @@ impl Record {
             return None;
         }
         let record: Record = serde_json::from_slice(json).ok()?;
-        (record.version == VERSION && record.key == *key).then_some(record.facts)
+        (record.version == VERSION).then_some(record)
     }
 
     /// Returns the bytes of a record; `None` if they are too many.

@@ -111,6 +111,26 @@ impl Policy {
         &self.duplicates
     }
 
+    /// Returns the data sets of `[sets]`, in the order of their names: what a verification without paths is of. Folders
+    /// below the working directory are relative to it.
+    ///
+    /// # Errors
+    /// Returns an error if the policy names none.
+    pub fn set_paths(&self) -> Result<Vec<PathBuf>, Failure> {
+        if self.sets.is_empty() {
+            let why = "no path is given, and this policy names no data sets in [sets]; give the path of one";
+            return Err(refused(&self.path, why));
+        }
+        let here = std::env::current_dir()
+            .map_err(|error| Failure::io(error, "find the working directory", Path::new(".")))?;
+        let paths = self.sets.iter().map(|set| match set.place.strip_prefix(&here) {
+            Ok(below) if below.as_os_str().is_empty() => PathBuf::from("."),
+            Ok(below) => below.into(),
+            Err(_) => set.place.clone(),
+        });
+        Ok(paths.collect())
+    }
+
     /// Returns the file of the baseline, if one is stated.
     pub fn baseline(&self) -> Option<&Path> {
         self.options.baseline.as_deref()

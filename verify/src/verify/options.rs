@@ -2,6 +2,8 @@
 
 pub(crate) mod watch;
 
+use std::num::NonZero;
+
 use serde::Serialize;
 use tarflume_base::check::CheckLevel;
 use tarflume_base::{Choice, Failure, Stop};
@@ -44,6 +46,31 @@ impl Choice for Level {
 }
 
 /// The options of a verification.
+///
+/// [`Options::new`] has what `pack verify` does without options; the fields say the rest:
+///
+/// ```
+/// use tarflume_verify::scope::{Scope, Share};
+/// use tarflume_verify::{Level, Options, verify};
+///
+/// let options = Options {
+///     require: Some(vec!["txt".into()]),
+///     scope: Scope { share: Some(Share::slice("1/2")?), ..Scope::default() },
+///     ..Options::new(Level::Full)
+/// };
+/// # let folder = tempfile::tempdir()?;
+/// # let mut tar = tar::Builder::new(std::fs::File::create(folder.path().join("a.tar"))?);
+/// # let mut header = tar::Header::new_ustar();
+/// # header.set_size(3);
+/// # header.set_cksum();
+/// # tar.append_data(&mut header, "0001.txt", &b"one"[..])?;
+/// # tar.finish()?;
+/// # let shards = folder.path().to_path_buf();
+/// let report = verify(&[shards], &options, &|_bytes| {})?;
+/// assert!(!report.whole, "a tar without a sidecar");
+/// println!("{report}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The level.
@@ -93,6 +120,34 @@ pub struct Options {
 }
 
 impl Options {
+    /// Returns the options of a verification at a level: of all data, by no policy, in as many threads as there are
+    /// processors.
+    pub fn new(level: Level) -> Options {
+        Options {
+            level,
+            require: None,
+            profiles: Vec::new(),
+            schemas: Vec::new(),
+            class: None,
+            count_classes: false,
+            class_table: None,
+            objects: false,
+            object_table: None,
+            require_checksums: false,
+            signers: None,
+            json: None,
+            check: None,
+            ignore_zeros: false,
+            scope: Scope::default(),
+            jobs: std::thread::available_parallelism().map_or(1, NonZero::get),
+            stop: Stop::new(),
+            rules: Rules::default(),
+            storage: Vec::new(),
+            parts: PartOptions::default(),
+            watch: Watch::default(),
+        }
+    }
+
     /// Returns the options with what their scope implies.
     ///
     /// # Errors

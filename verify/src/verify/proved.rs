@@ -16,7 +16,7 @@ use super::options::Options;
 use super::pass::{LongParts, Passed};
 use super::policed::Measured;
 use crate::class_field::ClassCounts;
-use crate::pointers::Pointers;
+use crate::pointers::StatedTar;
 use crate::scope::coverage::Covered;
 
 /// The result for a shard.
@@ -44,8 +44,8 @@ pub(crate) struct Proved {
     pub objects: u64,
     /// True if the tar is not here, and need not be.
     pub is_absent: bool,
-    /// What fetches the tar, if it was not pulled.
-    pub not_pulled: Option<Pointers>,
+    /// What is stated about the tar, if it was not pulled.
+    pub not_pulled: Option<StatedTar>,
     /// What was read of it.
     pub covered: Covered,
     /// What its parts show.

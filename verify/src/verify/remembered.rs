@@ -63,8 +63,17 @@ fn prove(
     on_bytes: &(dyn Fn(u64) + Sync),
 ) -> Result<Proved, Failure> {
     let reads = matches!(target.want, Want::Level | Want::Share(_)) && options.level > Level::Quick;
-    if !reads || target.remote.is_some() && options.scope.budget.is_none() {
+    if target.remote.is_some() && options.scope.budget.is_none() {
         return remote::prove(target, options, on_bytes);
+    }
+    let tar = target.tar.clone();
+    let is_here = target.remote.is_none();
+    if !reads {
+        let mut proved = remote::prove(target, options, on_bytes)?;
+        if is_here && !proved.is_absent {
+            compare_with_dvc(&tar, options, &mut proved)?;
+        }
+        return Ok(proved);
     }
     let mut known = Known::of(&target, options)?;
     if let Some(facts) = known.as_ref().and_then(|known| known.facts(options))
@@ -79,10 +88,8 @@ fn prove(
         return Ok(proved);
     }
     let begin = SystemTime::now();
-    let tar = target.tar.clone();
-    let is_here = target.remote.is_none();
     let mut proved = remote::prove(target, options, on_bytes)?;
-    if is_here && proved.covered.is_whole {
+    if is_here && !proved.is_absent {
         compare_with_dvc(&tar, options, &mut proved)?;
     }
     if let Some(known) = known {
@@ -293,14 +300,14 @@ impl Facts {
     }
 }
 
-/// Compares a tar, every byte of which was read, with what the file of DVC beside it states.
+/// Compares a tar with what the file of DVC beside it states: its size, and if every byte was read its MD5.
 fn compare_with_dvc(tar: &Path, options: &Options, proved: &mut Proved) -> Result<(), Failure> {
     let Some(tracked) = dvc::beside(tar)? else { return Ok(()) };
     let differs = match (tracked.size, &tracked.md5) {
         (Some(size), _) if size != proved.bytes => {
             format!("{size} bytes, and the tar has {}", proved.bytes)
         }
-        (_, Some(md5)) => {
+        (_, Some(md5)) if proved.covered.is_whole => {
             let found = md5_of(tar, proved.bytes, &options.stop)?;
             if found == *md5 {
                 return Ok(());

@@ -17,7 +17,7 @@ use super::options::{Level, Options};
 use super::pass::{self, Passed};
 use super::proved::{Proved, listed, listed_length, open_sidecar, renewal};
 use super::sets::Target;
-use crate::pointers::{Pointers, dvc};
+use crate::pointers::{StatedTar, dvc};
 use crate::scope::runs::{Placed, Run, Taken, Want};
 use crate::verify::contents::points;
 
@@ -41,7 +41,7 @@ pub(crate) fn prove(
     }
     if let Some(pointer) = Pointer::read(&tar, proved.bytes)? {
         absent::prove(&tar, entry.as_ref(), Some(pointer.size), &mut proved)?;
-        proved.not_pulled = Some(Pointers::Lfs);
+        proved.not_pulled = Some(StatedTar::of_lfs(pointer));
         return Ok(proved);
     }
     if want == Want::Stated {
@@ -149,7 +149,7 @@ fn missing(
     let tracked = if error.is_missing() { dvc::of(tar)? } else { None };
     if let Some(tracked) = tracked {
         absent::prove(tar, entry, tracked.size, proved)?;
-        proved.not_pulled = Some(Pointers::Dvc);
+        proved.not_pulled = Some(StatedTar::of_dvc(tracked));
     } else if may_lack && error.is_missing() {
         absent::prove(tar, entry, None, proved)?;
     } else {

@@ -2,6 +2,7 @@
 
 mod cached;
 mod foreign_index;
+mod known;
 mod scoped;
 
 use std::fs;
@@ -55,29 +56,7 @@ fn index(dir: &Path) {
 }
 
 fn options(level: Level) -> Options {
-    Options {
-        signers: None,
-        scope: crate::scope::Scope::default(),
-        rules: Default::default(),
-        level,
-        require: None,
-        profiles: Vec::new(),
-        schemas: Vec::new(),
-        class: None,
-        count_classes: false,
-        class_table: None,
-        objects: false,
-        object_table: None,
-        require_checksums: false,
-        json: None,
-        check: None,
-        ignore_zeros: false,
-        jobs: 2,
-        stop: Stop::new(),
-        storage: Vec::new(),
-        parts: Default::default(),
-        watch: Default::default(),
-    }
+    Options { jobs: 2, ..Options::new(level) }
 }
 
 fn report(path: &Path, level: Level) -> Report {

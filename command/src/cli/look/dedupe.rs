@@ -1,9 +1,10 @@
 //! `pack dedupe`: lists images that are those of other samples.
 
 mod found;
+mod outputs;
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{BufWriter, StdoutLock, Write};
 use std::path::PathBuf;
 
 use serde_json::json;
@@ -14,9 +15,11 @@ use tarflume_formats::shown;
 use tarflume_inspect::dedupe::{Duplicate, MOST_DISTANCE, Options, Totals, dedupe};
 
 use self::found::Listed;
+use self::outputs::{LINES, Outputs, is_of_lines};
 use crate::cli::arguments::args::Jobs;
 use crate::cli::features::or_url;
 use crate::cli::output::out;
+use crate::cli::output::report_files::{ReportFile, report_file};
 use crate::reports::ReportForm;
 use crate::signals;
 
@@ -34,6 +37,7 @@ Examples:
   pack dedupe --near val/ train/ --exclude-list leak.jsonl
   pack reshard train/ -o clean/ --exclude @leak.jsonl  leave them out
   pack dedupe --format markdown shards/ >> $GITHUB_STEP_SUMMARY
+  pack dedupe --near val/ train/ --report junit=leaks.xml --report sarif=leaks.sarif
 
 Exit codes: 0 no duplicates   1 there are some   2 no data set   65 bad data   75 try again";
 
@@ -61,6 +65,10 @@ pub(in crate::cli) struct Args {
     /// Print text, one JSON object a line with the totals last, or a report as that of pack verify
     #[arg(long, value_enum, default_value_t = ReportForm::Text)]
     format: ReportForm,
+    /// Write the report to FILE, too: text, json, junit, sarif, github, gitlab or markdown; repeatable. The file is written
+    /// before the search, and again after it
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = report_file)]
+    report: Vec<ReportFile>,
     /// Print the totals only
     #[arg(long)]
     summary: bool,
@@ -76,40 +84,93 @@ pub(in crate::cli) fn run(args: &Args) -> Outcome {
         jobs: args.jobs.count(),
         stop: signals::stop(),
     };
-    let mut to = out::stdout();
-    let mut is_closed = false;
-    let mut lists = ExcludeLists::new(args)?; // a wrong call is refused before the work
-    let mut between = BTreeMap::new();
-    let mut listed = Listed::default();
-    let totals = dedupe(&args.paths, &options, &mut |found| {
-        lists.add(&found);
+    let mut found = Found::begin(args)?; // a wrong call is refused before the work
+    let totals = dedupe(&args.paths, &options, &mut |duplicate| found.take(&duplicate))?;
+    found.end(&totals)?;
+    Ok(if totals.exact + totals.near == 0 { Exit::Done } else { Exit::Problems })
+}
+
+/// What becomes of each duplicate: a line, an entry of a list, a problem of a report.
+struct Found<'a> {
+    args: &'a Args,
+    lists: ExcludeLists,
+    outputs: Outputs,
+    /// The problems of reports; empty if no report lists problems.
+    listed: Listed,
+    lists_problems: bool,
+    between: Between,
+    to: BufWriter<StdoutLock<'static>>,
+    is_closed: bool,
+}
+
+/// Samples by the group that has the image, too, and their own group.
+type Between = BTreeMap<(String, String), u64>;
+
+impl<'a> Found<'a> {
+    fn begin(args: &'a Args) -> Result<Found<'a>, Failure> {
+        let lists = ExcludeLists::new(args)?;
+        let outputs = Outputs::begin(&args.report)?;
+        Ok(Found {
+            args,
+            lists,
+            listed: Listed::default(),
+            lists_problems: !is_of_lines(args.format) || outputs.list_problems(),
+            outputs,
+            between: Between::new(),
+            to: out::stdout(),
+            is_closed: false,
+        })
+    }
+
+    fn take(&mut self, found: &Duplicate) -> Result<(), Failure> {
+        self.lists.add(found);
         if found.sample.group != found.kept.group {
             let groups = (found.kept.group.clone(), found.sample.group.clone());
-            *between.entry(groups).or_insert(0u64) += 1;
+            *self.between.entry(groups).or_insert(0u64) += 1;
         }
-        if args.summary || is_closed {
+        if self.lists_problems {
+            self.listed.add(found, text(found), &self.args.paths);
+        }
+        for form in LINES {
+            self.outputs.add_line(form, || line(form, found));
+        }
+        if self.args.summary || self.is_closed || !is_of_lines(self.args.format) {
             return Ok(());
         }
-        let line = match args.format {
-            ReportForm::Text => text(&found),
-            ReportForm::Json => shown::json(&json_of(&found)),
-            _ => {
-                listed.add(&found, text(&found), &args.paths);
-                return Ok(());
-            }
-        };
-        let written = writeln!(to, "{line}");
-        is_closed = out::is_closed(&written);
-        if is_closed { Ok(()) } else { out::printed(written) }
-    })?;
-    lists.write()?;
-    if let Some(report) = listed.report(args.format, &summary(&totals), totals.exact + totals.near)
-    {
-        out::printed(to.write_all(report.as_bytes()).and_then(|()| to.flush()))?;
-    } else if !is_closed {
-        end(args, &totals, &between, &mut to)?;
+        let written = writeln!(self.to, "{}", line(self.args.format, found));
+        self.is_closed = out::is_closed(&written);
+        if self.is_closed { Ok(()) } else { out::printed(written) }
     }
-    Ok(if totals.exact + totals.near == 0 { Exit::Done } else { Exit::Problems })
+
+    /// Prints the totals, and writes lists and reports.
+    fn end(mut self, totals: &Totals) -> Result<(), Failure> {
+        self.lists.write()?;
+        for form in LINES {
+            for line in ending(form, totals, &self.between) {
+                self.outputs.add_line(form, || line.clone());
+            }
+        }
+        let format = self.args.format;
+        let summary = summary(totals);
+        let duplicates = totals.exact + totals.near;
+        let to = &mut self.to;
+        if let Some(report) = self.listed.report(format, &summary, duplicates) {
+            out::printed(to.write_all(report.as_bytes()).and_then(|()| to.flush()))?;
+        } else if !self.is_closed {
+            let lines = ending(format, totals, &self.between);
+            let written = lines.iter().try_for_each(|line| writeln!(to, "{line}"));
+            out::printed(written.and_then(|()| to.flush()))?;
+        }
+        self.outputs.write(&self.listed, &summary, duplicates)
+    }
+}
+
+/// Returns the line about a duplicate in a form that is a list.
+fn line(form: ReportForm, found: &Duplicate) -> String {
+    match form {
+        ReportForm::Json => shown::json(&json_of(found)),
+        _ => text(found),
+    }
 }
 
 /// One list for each data set: a key names a sample of one data set only, and another may have the same.
@@ -172,39 +233,22 @@ impl ExcludeLists {
     }
 }
 
-/// Prints the totals.
-fn end(
-    args: &Args,
-    totals: &Totals,
-    between: &BTreeMap<(String, String), u64>,
-    to: &mut impl Write,
-) -> Result<(), Failure> {
-    let lines = match args.format {
-        ReportForm::Json => {
-            let leaks: Vec<_> = between
-                .iter()
-                .map(|((kept, sample), n)| json!({"kept": kept, "group": sample, "samples": n}))
-                .collect();
-            vec![
-                json!({"samples": totals.samples, "images": totals.images, "unread": totals.unread,
-                       "exact": totals.exact, "near": totals.near, "between": leaks})
-                .to_string(),
-            ]
-        }
-        _ => {
-            let mut lines: Vec<String> = between
-                .iter()
-                .map(|((kept, sample), n)| {
-                    let samples = units::counted(*n, "sample", "samples");
-                    format!("{samples} of {} in {}, too", named_group(sample), named_group(kept))
-                })
-                .collect();
-            lines.push(summary(totals));
-            lines
-        }
-    };
-    let written = lines.iter().try_for_each(|line| writeln!(to, "{line}"));
-    out::printed(written.and_then(|()| to.flush()))
+/// Returns the last lines of a list: the totals.
+fn ending(form: ReportForm, totals: &Totals, between: &Between) -> Vec<String> {
+    if form == ReportForm::Json {
+        let leaks: Vec<_> = between
+            .iter()
+            .map(|((kept, sample), n)| json!({"kept": kept, "group": sample, "samples": n}))
+            .collect();
+        let totals = json!({"samples": totals.samples, "images": totals.images, "unread": totals.unread,
+                            "exact": totals.exact, "near": totals.near, "between": leaks});
+        return vec![totals.to_string()];
+    }
+    let leaks = between.iter().map(|((kept, sample), n)| {
+        let samples = units::counted(*n, "sample", "samples");
+        format!("{samples} of {} in {}, too", named_group(sample), named_group(kept))
+    });
+    leaks.chain([summary(totals)]).collect()
 }
 
 fn named_group(group: &str) -> String {

@@ -1,6 +1,7 @@
 //! `pack diff`: samples that two data sets do not have in common.
 
 mod markdown;
+mod steps;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use tarflume_formats::shown::{self, ShowPath};
 use tarflume_inspect::diff::{Change, PartChange, SampleChange, Totals, diff, table_differences};
 
 use self::markdown::Page;
+use self::steps::Steps;
 use crate::cli::arguments::storage;
 use crate::cli::features::HelpPart::{Always, With, Without};
 use crate::cli::features::{self, Feature, HelpPart};
@@ -28,6 +30,7 @@ Examples:
     Always("
   pack diff --format json a/ b/ | jq .key       one JSON object a line
   pack diff --format markdown a/ b/ > diff.md   a comment for a pull request
+  pack diff --summary --batch-size 256 a/ b/    what an epoch becomes
 
 Exit codes: 0 equal   1 they differ   2 no data set   65 bad data   75 try again"),
 ];
@@ -53,6 +56,9 @@ pub(in crate::cli) struct Args {
     /// End with 2 if a data set has no checksums, so that parts are compared by size alone. By default that is a warning
     #[arg(long)]
     require_checksums: bool,
+    /// Say how many batches of N samples an epoch has before and after; with several ranks, N is that of all together
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    batch_size: Option<u64>,
     /// Print text, one JSON object a line with the totals last, or tables for a pull request
     #[arg(long, value_enum, default_value_t = DiffForm::Text)]
     format: DiffForm,
@@ -104,10 +110,14 @@ pub(in crate::cli) fn run(args: &Args) -> Outcome {
         };
         out::printed(writeln!(to, "{line}"))?;
     }
+    let steps = args.batch_size.map(|batch_size| Steps::of(batch_size, &totals));
     let line = match (args.format, page) {
-        (_, Some(page)) => page.text(&totals, &tables)?.trim_end().to_string(),
-        (DiffForm::Json, None) => json_of_totals(&totals).to_string(),
-        (DiffForm::Text | DiffForm::Markdown, None) => summary(&totals),
+        (_, Some(page)) => page.text(&totals, &tables, steps)?.trim_end().to_string(),
+        (DiffForm::Json, None) => json_of_totals(&totals, steps).to_string(),
+        (DiffForm::Text | DiffForm::Markdown, None) => {
+            let steps = steps.map(|steps| format!("\n{}", steps.text()));
+            format!("{}{}", summary(&totals), steps.unwrap_or_default())
+        }
     };
     if !is_closed {
         out::printed(writeln!(to, "{line}").and_then(|()| to.flush()))?;
@@ -181,9 +191,13 @@ fn json_of_part(part: &PartChange) -> serde_json::Value {
     json!({"ext": part.ext, "before": part.before, "after": part.after})
 }
 
-fn json_of_totals(totals: &Totals) -> serde_json::Value {
-    json!({"before": totals.before, "after": totals.after, "same": totals.same, "added": totals.added,
-           "removed": totals.removed, "changed": totals.changed, "has_checksums": totals.has_checksums})
+fn json_of_totals(totals: &Totals, steps: Option<Steps>) -> serde_json::Value {
+    let mut json = json!({"before": totals.before, "after": totals.after, "same": totals.same, "added": totals.added,
+           "removed": totals.removed, "changed": totals.changed, "has_checksums": totals.has_checksums});
+    if let Some(steps) = steps {
+        json["steps"] = steps.json();
+    }
+    json
 }
 
 fn summary(totals: &Totals) -> String {

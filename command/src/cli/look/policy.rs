@@ -111,7 +111,7 @@ fn init(args: &InitArgs) -> Outcome {
         "{} is written. Look at what it demands before you commit it:",
         shown::text(&args.out.display().to_string())
     );
-    for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+    for line in text.lines().skip(1).filter(|line| !line.is_empty()) {
         print_result!("  {line}");
     }
     Ok(Exit::Done)

@@ -18,10 +18,10 @@ use tarflume_verify::expect::Expect;
 use tarflume_verify::policy::Policy;
 use tarflume_verify::schema::PartSchema;
 use tarflume_verify::signature::Signers;
-use tarflume_verify::{ClassField, Level, Options, Profile, Watch};
+use tarflume_verify::{ClassField, Level, Options, Profile};
 
 use self::live::Live;
-use self::outputs::{Outputs, ReportFile, Wanted, exit_of, report_file};
+use self::outputs::{Outputs, Wanted, exit_of};
 use self::part_args::PartArgs;
 use self::policy::PolicyArgs;
 use crate::cli::arguments::args::{Jobs, choice};
@@ -29,6 +29,7 @@ use crate::cli::arguments::{storage, zeros};
 use crate::cli::features::HelpPart::{Always, With};
 use crate::cli::features::{self, Feature, HelpPart, or_url};
 use crate::cli::output::out::Bar;
+use crate::cli::output::report_files::{ReportFile, report_file};
 use crate::reports::ReportForm;
 use crate::signals;
 
@@ -97,8 +98,8 @@ Exit codes: 0 no problem   1 problems found   2 could not run, or not all   73 t
 #[derive(Debug, clap::Args)]
 #[command(after_help = features::text(AFTER))]
 pub(in crate::cli) struct Args {
-    /// Folders of shards, and single tars
-    #[arg(required_unless_present = "files_from", value_name = or_url("DIR|SHARD|URL", "DIR|SHARD"))]
+    /// Folders of shards, and single tars [default: the data sets in [sets] of the policy]
+    #[arg(value_name = or_url("DIR|SHARD|URL", "DIR|SHARD"))]
     pub(in crate::cli) paths: Vec<PathBuf>,
     /// Check at this level [default: full]
     #[arg(long, value_parser = choice::<Level>())]
@@ -174,7 +175,6 @@ pub(in crate::cli) fn run(args: &Args) -> Outcome {
     let expected = expect.map(read_expect).transpose()?;
     let mut options = Options {
         rules,
-        level: args.level.unwrap_or(Level::Full),
         require: args.require.as_ref().map(|list| split(list)),
         profiles: args.profile.clone(),
         schemas: args
@@ -184,33 +184,31 @@ pub(in crate::cli) fn run(args: &Args) -> Outcome {
             .collect::<Result<_, Failure>>()?,
         class: class_field(args, expected.as_ref())?,
         count_classes: args.write_expect.is_some(),
-        class_table: None,
         objects: args.objects,
-        object_table: None,
         require_checksums: args.require_checksums,
         signers: (!args.signed_by.is_empty())
             .then(|| Signers::read(&args.signed_by))
             .transpose()?,
         json: args.json_rules,
-        check: None,
         scope: args.scope.read()?,
         ignore_zeros: zeros::are_ignored(),
         jobs: args.jobs.count(),
         stop: signals::stop(),
         storage: storage::given().to_vec(),
         parts: args.parts.options(),
-        watch: Watch::default(),
+        ..Options::new(args.level.unwrap_or(Level::Full))
     };
     if let Some(policy) = &policy {
         options = policy.complete(options, args.level)?;
     }
+    let paths = policy::paths(&args.paths, policy.as_deref(), options.scope.change.as_ref())?;
     let _ = signals::listen();
     let live = Live::begin(&outputs, options.level)?;
     options.watch = live.watch();
     let bar = Bar::new(args.quiet);
     // Any failure to run must have another exit code than problems, so that CI can distinguish
     // them.
-    let report = tarflume_verify::verify(&args.paths, &options, &|bytes| bar.advance(bytes))
+    let report = tarflume_verify::verify(&paths, &options, &|bytes| bar.advance(bytes))
         .inspect_err(|failure| live.fail(failure));
     let mut report = report.map_err(|failure| match failure.exit() {
         Exit::TryAgain | Exit::Barred | Exit::Interrupted | Exit::Terminated => failure,

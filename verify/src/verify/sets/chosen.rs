@@ -52,6 +52,19 @@ fn of_changed(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     Ok(found)
 }
 
+/// Returns what DVC tracks by a file, if that is a tar or a data set. Models and raw data have such files, too, and that of
+/// a folder which was not pulled states nothing that could be compared.
+fn tracked(file: &Path) -> Result<Option<PathBuf>, Failure> {
+    let place = file.with_extension("");
+    if files::is_folder(&place)? {
+        return Ok(files::exists(&place.join(FILE_NAME))?.then_some(place));
+    }
+    if packed_shard::is_sidecar(&place) {
+        return Ok(Some(packed_shard::SidecarTar::of(&place)?.path));
+    }
+    Ok((is_of_data_sets(&place) && files::exists(&place)?).then_some(place))
+}
+
 fn place_of(path: &Path) -> Result<Option<PathBuf>, Failure> {
     let folder = folder_of(path);
     if files::is_folder(path)? {
@@ -61,9 +74,7 @@ fn place_of(path: &Path) -> Result<Option<PathBuf>, Failure> {
         return Ok(Some(folder.into()));
     }
     if dvc::is_file(path) {
-        // That of a folder which was not pulled states nothing that could be compared.
-        let tracked = path.with_extension("");
-        return Ok(files::exists(&tracked)?.then_some(tracked));
+        return tracked(path);
     }
     if packed_shard::is_sidecar(path) {
         return Ok(Some(packed_shard::SidecarTar::of(path)?.path));

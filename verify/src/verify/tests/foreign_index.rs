@@ -264,29 +264,7 @@ fn tars_with_one_name_of_an_index_are_refused() {
 
 /// The problems of the index files in a folder.
 fn found(folder: &Path) -> Vec<String> {
-    let options = Options {
-        signers: None,
-        scope: crate::scope::Scope::default(),
-        rules: Default::default(),
-        level: Level::Decode,
-        require: Some(Vec::new()),
-        profiles: Vec::new(),
-        schemas: Vec::new(),
-        class: None,
-        count_classes: false,
-        class_table: None,
-        objects: false,
-        object_table: None,
-        require_checksums: false,
-        json: None,
-        check: None,
-        ignore_zeros: false,
-        jobs: 2,
-        stop: Stop::new(),
-        storage: Vec::new(),
-        parts: Default::default(),
-        watch: Default::default(),
-    };
+    let options = Options { require: Some(Vec::new()), jobs: 2, ..Options::new(Level::Decode) };
     let report = verify(&[folder.to_path_buf()], &options, &|_| {}).unwrap();
     let foreign = report.problems.iter().filter(|p| p.kind == ProblemKind::ForeignIndex);
     foreign.map(|problem| problem.to_string()).collect()

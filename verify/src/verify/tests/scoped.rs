@@ -335,10 +335,10 @@ fn a_tar_that_was_not_pulled_is_unchecked_and_not_damaged() {
 }
 
 /// Verifies a set whose first tar DVC tracks with this digest and size.
-fn tracked(dir: &Path, md5: &str, size: u64) -> Report {
+fn tracked(dir: &Path, md5: &str, size: u64, level: Level) -> Report {
     let text = format!("outs:\n- md5: {md5}\n  size: {size}\n  path: a.tar\n");
     fs::write(dir.join("a.tar.dvc"), text).unwrap();
-    report(dir, Level::Full)
+    report(dir, level)
 }
 
 #[test]
@@ -347,10 +347,14 @@ fn a_pulled_tar_is_compared_with_what_dvc_states() {
     let tar = dir.path().join("a.tar");
     let length = fs::metadata(&tar).unwrap().len();
     let md5 = tarflume_export::foreign_index::md5_of(&tar, length, &Stop::new()).unwrap();
-    assert!(tracked(dir.path(), &md5, length).whole);
-    for wrong in
-        [tracked(dir.path(), &"0".repeat(32), length), tracked(dir.path(), &md5, length + 1)]
-    {
+    let other = "0".repeat(32);
+    assert!(tracked(dir.path(), &md5, length, Level::Full).whole);
+    assert!(tracked(dir.path(), &other, length, Level::Quick).whole, "no byte is read");
+    for wrong in [
+        tracked(dir.path(), &other, length, Level::Full),
+        tracked(dir.path(), &md5, length + 1, Level::Full),
+        tracked(dir.path(), &md5, length + 1, Level::Quick),
+    ] {
         assert_eq!(kinds(&wrong), [ProblemKind::Digest]);
         assert!(wrong.to_string().contains("`dvc checkout`"), "{wrong}");
     }

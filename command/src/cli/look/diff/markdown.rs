@@ -6,6 +6,7 @@ use tarflume_inspect::diff::sides::{ChangesByClass, ClassChanges, SideClasses, S
 use tarflume_inspect::diff::{Change, SampleChange, Totals};
 use tarflume_shards::listing::Listing;
 
+use super::steps::{Steps, difference};
 use crate::reports::{cell, code};
 
 /// Samples that are listed of each kind of change: a comment has at most 64 KiB.
@@ -83,7 +84,12 @@ impl<'a> Page<'a> {
     ///
     /// # Errors
     /// Returns an error if a sidecar is damaged.
-    pub(super) fn text(self, totals: &Totals, tables: &[String]) -> Result<String, Failure> {
+    pub(super) fn text(
+        self,
+        totals: &Totals,
+        tables: &[String],
+        steps: Option<Steps>,
+    ) -> Result<String, Failure> {
         let before = SideFacts::of(self.before)?;
         let after = SideFacts::of(self.after)?;
         let is_same = totals.are_same() && tables.is_empty();
@@ -96,6 +102,7 @@ impl<'a> Page<'a> {
             units::count(totals.same)
         );
         text.push_str(&epoch(&before, &after));
+        text.extend(steps.map(|steps| steps.row()));
         if !tables.is_empty() {
             text.push_str("\n`dataset.json`:\n\n");
             text.extend(tables.iter().map(|difference| format!("- {}\n", cell(difference))));
@@ -130,14 +137,6 @@ fn epoch(before: &SideFacts, after: &SideFacts) -> String {
         difference(before.bytes(), after.bytes(), units::bytes)
     ));
     text
-}
-
-fn difference(before: u64, after: u64, shown: fn(u64) -> String) -> String {
-    match before.cmp(&after) {
-        std::cmp::Ordering::Equal => "0".into(),
-        std::cmp::Ordering::Less => format!("+{}", shown(after - before)),
-        std::cmp::Ordering::Greater => format!("-{}", shown(before - after)),
-    }
 }
 
 fn classes(ranked: Vec<(String, ClassChanges)>) -> String {

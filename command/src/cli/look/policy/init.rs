@@ -1,10 +1,13 @@
-//! A policy with the numbers of data sets as they are.
+//! A policy with the numbers of data sets as they are. `fields` has the ranges of values.
+
+mod fields;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use tarflume_base::Failure;
 use tarflume_formats::shown;
+use tarflume_inspect::field_values::{FieldValues, field_values};
 use tarflume_inspect::stats::{Options, Stats, measure};
 use tarflume_inspect::survey::{Survey, survey};
 use tarflume_verify::ClassField;
@@ -49,6 +52,7 @@ pub(super) fn policy(
 struct MeasuredSet {
     stats: Stats,
     survey: Survey,
+    values: FieldValues,
 }
 
 fn measured(path: &Path, jobs: usize) -> Result<MeasuredSet, Failure> {
@@ -58,7 +62,8 @@ fn measured(path: &Path, jobs: usize) -> Result<MeasuredSet, Failure> {
         let listing = storage::listing(&path)?;
         let options = Options { examine: u64::MAX, jobs, stop, ..Options::default() };
         let stats = measure(&listing, &options)?.stats;
-        Ok(MeasuredSet { stats, survey: survey(&listing)? })
+        let values = field_values(&listing, jobs, &options.stop)?;
+        Ok(MeasuredSet { stats, survey: survey(&listing)?, values })
     })
 }
 
@@ -104,7 +109,9 @@ struct Written<'a> {
 
 impl Written<'_> {
     fn tables(&self) -> String {
-        [self.parts(), self.classes(), self.pictures(), self.shards(), self.total()].concat()
+        let fields = fields::tables(&self.measured.values, self.prefix, self.tolerance);
+        [self.parts(), fields, self.classes(), self.pictures(), self.shards(), self.total()]
+            .concat()
     }
 
     /// Returns a table, unless it is empty.
@@ -121,13 +128,7 @@ impl Written<'_> {
             .extensions
             .iter()
             .map(|ext| {
-                let share =
-                    ext.sizes.count.min(stats.samples) as f64 * 100.0 / stats.samples as f64;
-                let share = if ext.sizes.count >= stats.samples {
-                    100.0
-                } else {
-                    (share * (1.0 - self.tolerance / 100.0) * 10.0).floor() / 10.0
-                };
+                let share = fields::share(ext.sizes.count, stats.samples, self.tolerance);
                 format!("{} = \"{share}%\"", quoted(&ext.ext))
             })
             .collect();

@@ -2,53 +2,19 @@
 //! written after it, also after one has failed. While the pass goes on, `live` writes what is known.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use clap::ValueEnum;
-use rustix::fs::Access;
 use tarflume_base::{Exit, Failure};
 use tarflume_formats::Durability;
-use tarflume_formats::files::{self, FileKind};
 use tarflume_formats::message;
 use tarflume_formats::message::Name;
 use tarflume_formats::output::{OutputFile, OutputKind, contains};
-use tarflume_formats::publish::folder_of;
 use tarflume_formats::shown;
 use tarflume_verify::Report;
 
 use crate::cli::output::out;
+use crate::cli::output::report_files::{ReportFile, ReportOutput, checked};
 use crate::reports::{Findings, ReportForm};
-
-/// A report to be written; without a path, to standard output.
-#[derive(Debug, Clone)]
-pub(super) struct ReportFile {
-    form: ReportForm,
-    path: Option<PathBuf>,
-}
-
-/// Parses `FORMAT=FILE`.
-pub(super) fn report_file(text: &str) -> Result<ReportFile, String> {
-    let (form, path) = text
-        .split_once('=')
-        .filter(|(_, path)| !path.is_empty())
-        .ok_or_else(|| wrong_report(text))?;
-    let form = <ReportForm as ValueEnum>::from_str(form, false).map_err(|_| wrong_report(text))?;
-    Ok(ReportFile { form, path: (path != "-").then(|| path.into()) })
-}
-
-fn wrong_report(text: &str) -> String {
-    let words: Vec<String> = ReportForm::value_variants()
-        .iter()
-        .filter_map(|form| Some(form.to_possible_value()?.get_name().to_string()))
-        .collect();
-    format!("'{text}': give FORMAT=FILE with one of {}", words.join(", "))
-}
-
-/// A report on its way to a file.
-struct ReportOutput {
-    form: ReportForm,
-    file: OutputFile,
-}
 
 /// What is written after the pass.
 pub(super) struct Outputs {
@@ -88,19 +54,16 @@ impl Outputs {
             takes_stdout: false,
             expect: None,
         };
-        for ReportFile { form, path } in wanted.reports {
-            match path {
-                Some(path) => {
-                    let file = checked("--report", path, kind_of(*form))?;
-                    outputs.files.push(ReportOutput { form: *form, file });
-                }
+        for wanted_file in wanted.reports {
+            match wanted_file.checked()? {
+                Some(output) => outputs.files.push(output),
                 None if outputs.takes_stdout || wanted.printed != ReportForm::Text => {
                     let text = "standard output takes one report: give a file to the other with \
                                 --report FORMAT=FILE";
                     return Err(Failure::usage(text));
                 }
                 None => {
-                    outputs.printed = *form;
+                    outputs.printed = wanted_file.form;
                     outputs.takes_stdout = true;
                 }
             }
@@ -184,62 +147,6 @@ impl Outputs {
     }
 }
 
-/// Checks that a file of this kind can be written at a path: its folder exists and admits files.
-pub(super) fn checked(option: &str, path: &Path, kind: OutputKind) -> Result<OutputFile, Failure> {
-    let file = OutputFile::new(path, kind)
-        .map_err(|error| Failure::from(error).after(format!("{option} ")))?;
-    let folder = folder_of(path);
-    if files::kind(folder)? != Some(FileKind::Folder) {
-        let text = message!(
-            "{option} {path}: there is no folder {folder}; create it, or give another path";
-            path = path,
-            folder = folder
-        );
-        return Err(Failure::usage(text).with_file(path));
-    }
-    match rustix::fs::access(folder, Access::WRITE_OK) {
-        Ok(()) => Ok(file),
-        Err(error) => Err(Failure::io(error.into(), "write a file in the folder", folder)),
-    }
-}
-
-/// Returns how files of a form are known again.
-fn kind_of(form: ReportForm) -> OutputKind {
-    match form {
-        ReportForm::Text => OutputKind {
-            name: "a report as text",
-            is: |bytes| {
-                has(bytes, [" shard, ", " shards, "])
-                    && has(bytes, [" sample, ", " samples, "])
-                    && has(bytes, [": whole", " problem"])
-            },
-        },
-        ReportForm::Json => OutputKind {
-            name: "a report as JSON",
-            is: |bytes| bytes.starts_with(b"{") && contains(bytes, "\"shards_without_checksums\""),
-        },
-        ReportForm::Junit => OutputKind {
-            name: "a report in JUnit's XML",
-            is: |bytes| bytes.starts_with(b"<") && contains(bytes, "<testsuite"),
-        },
-        ReportForm::Sarif => OutputKind {
-            name: "a report in SARIF",
-            is: |bytes| bytes.starts_with(b"{") && contains(bytes, "sarif"),
-        },
-        ReportForm::Github => {
-            OutputKind { name: "a list of annotations", is: |bytes| bytes.starts_with(b"::") }
-        }
-        ReportForm::Gitlab => OutputKind {
-            name: "a list of issues for GitLab",
-            is: |bytes| bytes == b"[]\n" || contains(bytes, "\"check_name\""),
-        },
-        ReportForm::Markdown => OutputKind {
-            name: "a report in Markdown",
-            is: |bytes| ["✅", "❌"].iter().any(|mark| bytes.starts_with(mark.as_bytes())),
-        },
-    }
-}
-
 /// Returns a report in a form.
 fn text_of(form: ReportForm, report: &Report) -> String {
     let text = form.of(&Findings::of(report));
@@ -247,10 +154,6 @@ fn text_of(form: ReportForm, report: &Report) -> String {
         ReportForm::Json => format!("{}\n", shown::json_lines(report)),
         _ => format!("{report}\n"),
     })
-}
-
-fn has(bytes: &[u8], words: [&str; 2]) -> bool {
-    words.iter().any(|word| contains(bytes, word))
 }
 
 fn print(text: &str) -> Result<(), Failure> {
@@ -278,8 +181,10 @@ pub(super) fn exit_of(report: &Report, failures: &[Failure]) -> Exit {
 #[cfg(test)]
 mod tests {
     use tarflume_base::{Problem, ProblemKind};
+    use tarflume_formats::files;
 
     use super::*;
+    use crate::cli::output::report_files::report_file;
     use crate::reports;
 
     #[test]

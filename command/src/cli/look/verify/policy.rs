@@ -7,9 +7,10 @@ use tarflume_formats::Durability;
 use tarflume_formats::message;
 use tarflume_formats::output::{OutputFile, OutputKind, contains};
 use tarflume_verify::policy::{Baseline, Policy, find, rule};
+use tarflume_verify::scope::Change;
 use tarflume_verify::{Report, Rules};
 
-use super::outputs::checked;
+use crate::cli::output::report_files::checked;
 
 /// The rules of a verification.
 #[derive(Debug, clap::Args)]
@@ -72,6 +73,31 @@ impl PolicyArgs {
     pub(super) fn output(&self) -> Result<Option<OutputFile>, Failure> {
         let path = self.write_baseline.as_deref();
         path.map(|path| checked("--write-baseline", path, BASELINE)).transpose()
+    }
+}
+
+/// Returns what is verified: the given paths, or without any the data sets that the policy names.
+///
+/// # Errors
+/// Returns an error if there is no path and no policy, or one that names no data set.
+pub(super) fn paths(
+    given: &[PathBuf],
+    policy: Option<&Policy>,
+    change: Option<&Change>,
+) -> Result<Vec<PathBuf>, Failure> {
+    match (change, policy) {
+        _ if !given.is_empty() => Ok(given.to_vec()),
+        // A list of files names the data sets itself.
+        (Some(Change::Files(_)), _) => Ok(Vec::new()),
+        (Some(Change::Paths), _) => {
+            Err(Failure::usage("--changed takes the files that have changed: give their paths"))
+        }
+        (_, Some(policy)) => policy.set_paths(),
+        (_, None) => {
+            let text = "no path is given, and no pack.toml here or above names data sets in [sets]; give the path of a \
+                        data set, or write a policy with `pack policy init DIR DIR`";
+            Err(Failure::usage(text))
+        }
     }
 }
 
