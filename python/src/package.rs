@@ -66,7 +66,13 @@ pub(crate) mod _core {
     #[pymodule_export]
     use crate::decoders::parts::{Apply, Image, Json, Npy, Raw, Text};
     #[pymodule_export]
-    use crate::decoders::patches::{Patches, patch_size};
+    use crate::decoders::piece_columns::patches::Patches;
+    #[pymodule_export]
+    use crate::decoders::piece_columns::views::ViewsColumn;
+    #[pymodule_export]
+    use crate::decoders::pieces::patches::patch_size;
+    #[pymodule_export]
+    use crate::decoders::pieces::views::Views;
     #[pymodule_export]
     use crate::decoders::recipes::annotations::{
         kept_boxes, mask_actions, mirrors, move_annotations,
@@ -79,10 +85,6 @@ pub(crate) mod _core {
     use crate::decoders::transforms::{
         CenterCrop, OriginalSize, RandomResizedCrop, Resize, ResizeCenterCrop,
     };
-    #[pymodule_export]
-    use crate::decoders::views::Views;
-    #[pymodule_export]
-    use crate::decoders::views_column::ViewsColumn;
     #[pymodule_export]
     use crate::faults::recognized::advice_for;
     #[pymodule_export]

@@ -3,7 +3,7 @@
 //! Johnson, "Near-optimal bin packing algorithms" (1973): longest first, each into the pack with the least room that is enough.
 //! It needs at most 11/9 of the fewest packs that are possible, and four. `pack tokens` packs in the same way.
 
-use super::rooms::Rooms;
+use super::rooms::{OpenPack, Rooms};
 use crate::samples::lengths::PackLimits;
 
 /// The lists of one packing, used again for the next one.
@@ -42,11 +42,10 @@ impl Fit {
         for key in sorted {
             let place = (*key & ((1 << PLACE) - 1)) as usize;
             let length = lengths[place];
-            let found = rooms.take(length).unwrap_or_else(|| {
+            let OpenPack { pack, room } = rooms.take(length).unwrap_or_else(|| {
                 samples.push(0);
-                (samples.len() as u32 - 1, limits.capacity)
+                OpenPack { pack: samples.len() as u32 - 1, room: limits.capacity }
             });
-            let (pack, room) = found;
             samples[pack as usize] += 1;
             if samples[pack as usize] < limits.samples {
                 rooms.put(pack, room - length);
@@ -63,6 +62,10 @@ mod tests {
 
     use super::*;
 
+    fn room(pack: &[u64], limits: PackLimits) -> u64 {
+        limits.capacity - pack.iter().sum::<u64>()
+    }
+
     /// Best-fit decreasing, as it is written down. A pack has the time at which it was changed last.
     fn naive(lengths: &[u64], limits: PackLimits) -> Vec<u32> {
         let mut sorted: Vec<usize> = (0..lengths.len()).collect();
@@ -71,12 +74,11 @@ mod tests {
         let mut packs = vec![0; lengths.len()];
         for (time, place) in sorted.into_iter().enumerate() {
             let length = lengths[place];
-            let room = |pack: &[u64]| limits.capacity - pack.iter().sum::<u64>();
             let fit = (0..used.len())
                 .filter(|&n| {
-                    (used[n].0.len() as u64) < limits.samples && room(&used[n].0) >= length
+                    (used[n].0.len() as u64) < limits.samples && room(&used[n].0, limits) >= length
                 })
-                .min_by_key(|&n| (room(&used[n].0), std::cmp::Reverse(used[n].1)));
+                .min_by_key(|&n| (room(&used[n].0, limits), std::cmp::Reverse(used[n].1)));
             let pack = fit.unwrap_or_else(|| {
                 used.push((Vec::new(), 0));
                 used.len() - 1

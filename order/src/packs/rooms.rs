@@ -6,6 +6,14 @@
 /// No pack.
 const NONE: u32 = u32::MAX;
 
+/// A pack that takes more samples.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OpenPack {
+    pub(super) pack: u32,
+    /// The tokens that it has room for.
+    pub(super) room: u64,
+}
+
 /// Packs that have room.
 #[derive(Debug, Default)]
 pub(super) struct Rooms {
@@ -37,15 +45,15 @@ impl Rooms {
         self.before.clear();
     }
 
-    /// Takes out the pack with the least room of at least `length`. Returns it and its room.
-    pub(super) fn take(&mut self, length: u64) -> Option<(u32, u64)> {
+    /// Takes out the pack with the least room of at least `length`.
+    pub(super) fn take(&mut self, length: u64) -> Option<OpenPack> {
         let room = self.least(length as usize)?;
         let pack = self.last[room];
         self.last[room] = self.before[pack as usize];
         if self.last[room] == NONE {
             self.remove(room);
         }
-        Some((pack, room as u64))
+        Some(OpenPack { pack, room: room as u64 })
     }
 
     /// Puts in a pack.

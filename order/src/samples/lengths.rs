@@ -118,6 +118,10 @@ mod tests {
         assert!(error.text().contains("sample 1 has 11 tokens"), "{error}");
     }
 
+    fn print(limits: PackLimits, lengths: [u64; 2]) -> Fingerprint {
+        Lengths::new(limits, lengths).unwrap().fingerprint()
+    }
+
     #[test]
     fn what_decides_packs_is_identified() {
         let limits = PackLimits { capacity: 10, samples: 4, window: 8 };

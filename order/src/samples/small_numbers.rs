@@ -84,17 +84,19 @@ impl SmallNumbers {
 mod tests {
     use super::*;
 
+    /// A number up to `most`.
+    fn number(n: u64, most: u64) -> u64 {
+        let any = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        most.checked_add(1).map_or(any, |bound| any % bound)
+    }
+
     #[test]
     fn each_bound_keeps_its_numbers() {
         for most in [0, 1, 2, 4, 7, 30, 31, 32, 999, 65_535, u64::from(u32::MAX), u64::MAX] {
-            let number = |n: u64| match most.checked_add(1) {
-                Some(bound) => n.wrapping_mul(0x9e37_79b9_7f4a_7c15) % bound,
-                None => n.wrapping_mul(0x9e37_79b9_7f4a_7c15),
-            };
             let mut numbers = SmallNumbers::up_to(most);
-            (0..997).for_each(|n| numbers.push(number(n)).unwrap());
+            (0..997).for_each(|n| numbers.push(number(n, most)).unwrap());
             assert_eq!(numbers.count(), 997);
-            assert!((0..997).all(|n| numbers.get(n) == number(n)), "up to {most}");
+            assert!((0..997).all(|n| numbers.get(n) == number(n, most)), "up to {most}");
             let bits = u64::BITS - most.leading_zeros();
             assert!(numbers.words().len() <= (997 * bits as usize).div_ceil(64));
         }

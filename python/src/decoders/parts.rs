@@ -17,11 +17,11 @@ use crate::decoders::class_label::ClassLabel;
 use crate::decoders::conversion::Conversion;
 use crate::decoders::fallback::PillowFallback;
 use crate::decoders::json_default::json_default;
-use crate::decoders::patches::Patches;
+use crate::decoders::piece_columns::patches::Patches;
+use crate::decoders::piece_columns::views::{self, ViewsColumn};
 use crate::decoders::recipes::{column_of, recipe_of};
 use crate::decoders::tokens::Tokens;
 use crate::decoders::transforms::{transform_of, transforms_to};
-use crate::decoders::views_column::{ViewsColumn, of_image};
 use crate::faults::errors::{OrRaise, usage};
 use crate::faults::unknown_keywords;
 
@@ -51,8 +51,7 @@ macro_rules! decoder {
     };
 }
 
-/// A picture, cropped and resized by `transform`, or changed by a recipe of `tarflume.transforms`: an array of the shape of
-/// a row.
+/// A picture as an array, cropped and resized by `transform`, or changed by a recipe of `tarflume.transforms`.
 ///
 /// `part` is its extension, or several: `"jpg;png"` takes the first that a sample has. `layout` is "hwc" or
 /// "chw". `channels` is "rgb", "rgba", "gray", "luma" or "index". "index" gives the numbers that a mask stores:
@@ -184,7 +183,7 @@ impl Image {
         };
         let conversion = Conversion { normalize, mean, std };
         let image = conversion.apply(py, image, dtype, channels)?;
-        Image::of(py, of_image(image), false, again)
+        Image::of(py, views::of_image(image), false, again)
     }
 
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> NewArgs<'py> {
@@ -414,7 +413,7 @@ pub(crate) fn decoder(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Col
         return decoder(py, &column);
     }
     if let Some(recipe) = recipe_of(object)? {
-        return Ok((of_image(tarflume::Image::new(PICTURES, recipe)), false));
+        return Ok((views::of_image(tarflume::Image::new(PICTURES, recipe)), false));
     }
     if let Ok(name) = object.extract::<String>() {
         if name.starts_with('/') {
@@ -435,7 +434,7 @@ pub(crate) fn image(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Colum
         return decoder(py, &column);
     }
     match transform_of(object)? {
-        Some(transform) => Ok((of_image(tarflume::Image::new(PICTURES, transform)), false)),
+        Some(transform) => Ok((views::of_image(tarflume::Image::new(PICTURES, transform)), false)),
         None if object.cast::<Image>().is_ok() || object.cast::<Apply>().is_ok() => {
             decoder(py, object)
         }

@@ -12,8 +12,8 @@ use crate::annotations::bound::{NamedAnnotations, bound, is_annotation};
 use crate::arguments::labels::Numbers;
 use crate::buffers::memory::KEY;
 use crate::decoders::parts::{self, ColumnDecoder};
+use crate::decoders::pieces::views::Views;
 use crate::decoders::recipes;
-use crate::decoders::views::Views;
 use crate::faults::errors::{OrRaise, usage};
 use crate::loading::keywords::loader_keywords::Keywords;
 

@@ -219,30 +219,38 @@ fn a_bad_sample_leaves_its_place_empty() {
     assert!(refused.to_string().contains("skip bad samples"), "{refused}");
 }
 
+fn narrow() -> Packing {
+    Packing::new("/tokens", 32)
+}
+
+/// A loader of packs of 32 tokens.
+fn in_narrow(shards: &Shards, packing: Packing) -> tarflume::Result<Loader> {
+    Loader::builder(shards.path())
+        .column("input_ids", Tokens::new(32).ids())
+        .remainder(Remainder::Even)
+        .packs(packing)
+        .batch(4)
+        .build()
+}
+
+fn refusal(builder: LoaderBuilder) -> String {
+    builder.build().unwrap_err().to_string()
+}
+
 #[test]
 fn what_is_longer_than_a_pack_is_an_error_left_out_or_cut() {
     let shards = texts(100, None);
-    let narrow = || Packing::new("/tokens", 32);
-    let tokens = Tokens::new(32);
-    let build = |packing: Packing| {
-        Loader::builder(shards.path())
-            .column("input_ids", tokens.ids())
-            .remainder(Remainder::Even)
-            .packs(packing)
-            .batch(4)
-            .build()
-    };
-    let error = build(narrow()).unwrap_err().to_string();
+    let error = in_narrow(&shards, narrow()).unwrap_err().to_string();
     assert!(error.contains("longer than the 32 tokens") && error.contains(&key(1)), "{error}");
     let long = (0..100).filter(|&ordinal| length(ordinal) > 32).count();
-    let skipping = build(narrow().too_long(TooLong::Skip)).unwrap();
+    let skipping = in_narrow(&shards, narrow().too_long(TooLong::Skip)).unwrap();
     let delivered: usize = skipping
         .epoch(0)
         .map(|batch| batch.unwrap().rows().filter(|row| !row.padding).count())
         .sum();
     assert_eq!(delivered, 100 - long);
     assert_eq!(skipping.stats().packs.unwrap().too_long, long as u64);
-    let cutting = build(narrow().too_long(TooLong::Cut)).unwrap();
+    let cutting = in_narrow(&shards, narrow().too_long(TooLong::Cut)).unwrap();
     let mut cut = 0;
     for batch in cutting.epoch(0) {
         let batch = batch.unwrap();
@@ -259,16 +267,15 @@ fn what_is_longer_than_a_pack_is_an_error_left_out_or_cut() {
 #[test]
 fn what_does_not_fit_packs_is_refused() {
     let shards = texts(20, None);
-    let text = |builder: LoaderBuilder| builder.build().unwrap_err().to_string();
     let other = loader(&shards, packing()).column("more", Tokens::new(128).ids());
-    assert!(text(other).contains("128 tokens in packs of 64"));
+    assert!(refusal(other).contains("128 tokens in packs of 64"));
     let longest =
         loader(&shards, packing()).column("more", Tokens::new(64).pad_to_longest(8).ids());
-    assert!(text(longest).contains("leave out the padding"));
+    assert!(refusal(longest).contains("leave out the padding"));
     let few = loader(&shards, Packing::new(vec![1; 7], 64));
-    assert!(text(few).contains("7 lengths for a data set of 20"));
+    assert!(refusal(few).contains("7 lengths for a data set of 20"));
     let negative = loader(&shards, Packing::new(vec![-1; 20], 64));
-    assert!(text(negative).contains("its length is -1"));
+    assert!(refusal(negative).contains("its length is -1"));
     // The lengths are not those of the part.
     let wrong = loader(&shards, Packing::new(vec![1; 20], 64)).build().unwrap();
     let error = wrong.epoch(0).find_map(Result::err).unwrap().to_string();

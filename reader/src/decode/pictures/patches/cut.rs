@@ -101,14 +101,13 @@ impl Cut {
         let patch = self.patch as usize;
         let frames = self.frames as usize;
         let plane = patch * patch * pixel.element;
-        for (channel, to) in to.chunks_exact_mut(frames * plane).enumerate() {
-            let (first, others) = to.split_at_mut(plane);
-            for (at, to) in first.chunks_exact_mut(pixel.element).enumerate() {
-                let begin =
-                    at / patch * line + at % patch * pixel.bytes() + channel * pixel.element;
+        for (number, to) in to.chunks_exact_mut(plane).enumerate() {
+            let channel = number / frames;
+            for (at, to) in to.chunks_exact_mut(pixel.element).enumerate() {
+                let line = at / patch * line;
+                let begin = line + at % patch * pixel.bytes() + channel * pixel.element;
                 to.copy_from_slice(&from[begin..begin + pixel.element]);
             }
-            others.chunks_exact_mut(plane).for_each(|to| to.copy_from_slice(first));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `Patches`: the columns of pictures cut into patches, as a Python class; and the sizes that `PatchResize` chooses.
+//! How `Patches` are made, and the sizes that `PatchResize` chooses.
 
 use std::sync::Arc;
 
@@ -7,24 +7,12 @@ use pyo3::types::PyDict;
 use tarflume::transforms::operations::Operation;
 use tarflume::{Decode, ImageSize};
 
-use crate::arguments::constructor_args::{ConstructorArgs, NewArgs, again};
+use crate::arguments::constructor_args::{NewArgs, again};
 use crate::arguments::numbers::Number;
 use crate::decoders::parts;
+use crate::decoders::piece_columns::patches::Patches;
 use crate::faults::errors::{OrRaise, usage};
 use crate::faults::unknown_keywords;
-
-/// A column of the patches of pictures of different sizes.
-///
-/// `image` is a recipe that ends in sizes of whole patches, as `transforms.PatchResize` gives them, or an `Image` with one.
-/// `kind`: "pixels" (`[tokens, patch * patch * channels]`, of the type of the image); "coordinates" (the row and the column of each
-/// patch, int32 `[tokens, 2]`); "mask" (True for patches of the picture, bool `[tokens]`); "grid" (the patches down and across,
-/// int64 `[2]`). With `tokens` each row has so many patches, and zeros are behind those of the picture. Without it, rows have as
-/// many as their pictures, and `batch[name].values` has them without gaps.
-///
-/// The elements of a patch are `[patch, patch, channels]`, or with `channels_first` `[channels, frames, patch, patch]`. `merge`
-/// puts blocks of `merge` patches across and down together. `merge=2, channels_first=True, frames=2` is the order of Qwen2-VL.
-#[pyclass(frozen, module = "tarflume")]
-pub struct Patches(pub(crate) (Arc<dyn Decode>, bool), ConstructorArgs);
 
 #[pymethods]
 impl Patches {
@@ -50,8 +38,8 @@ impl Patches {
         let merge = merge.0;
         let frames = frames.0;
         let again = again!(py, image, patch, kind, tokens, merge, channels_first, frames);
-        let (decode, _) = parts::image(py, image)?;
-        let Some(patches) = tarflume::Patches::of_column(&*decode, patch) else {
+        let column = parts::image(py, image)?;
+        let Some(patches) = tarflume::Patches::of_column(&*column.0, patch) else {
             let text =
                 "Patches takes a recipe of tarflume.transforms or a tarflume.Image of one picture";
             return Err(usage(py, text));

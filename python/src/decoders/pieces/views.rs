@@ -7,8 +7,8 @@ use tarflume::Decode;
 
 use crate::arguments::constructor_args::{ConstructorArgs, NewArgs};
 use crate::decoders::parts::{self, Image};
+use crate::decoders::piece_columns::views::{ViewsColumn, ViewsPlace};
 use crate::decoders::recipes::column_of;
-use crate::decoders::views_column::{ViewsColumn, ViewsPlace};
 use crate::faults::errors::{OrRaise, usage};
 
 /// The keywords of `Image` that hold for all groups.
