@@ -25,7 +25,7 @@ class Pack:
             with a whole number for each sample. Typed columns of the sidecars are used where they are there.
         window: so many samples of the order are packed among each other, longest first, each into the pack with the least room
             that is enough.
-        max_samples: the most samples of a pack; by default four times as many as a pack has on average, and at least 8.
+        max_samples: the most samples of a pack; by default sixteen times as many as a pack has on average, and at least 32.
         too_long: what becomes of a sample that is longer than a pack: "error"; "skip", it is left out; "cut", its first
             `max_tokens` tokens are delivered. `loader.stats()["packs"]["too_long"]` counts them.
     """

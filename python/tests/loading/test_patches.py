@@ -82,6 +82,43 @@ def test_sizes_are_those_of_the_published_rules():
         T.PatchResize(28, 1280, "qwen2_vl").size(1, 201)
 
 
+def test_sizes_are_those_of_timm_and_transformers():
+    naflex_transforms = pytest.importorskip("timm.data.naflex_transforms")
+    siglip = pytest.importorskip("transformers.models.siglip2.image_processing_siglip2")
+    qwen = pytest.importorskip("transformers.models.qwen2_vl.image_processing_qwen2_vl")
+    random = np.random.default_rng(2)
+    for height, width in random.integers(1, 4000, size=(200, 2)).tolist():
+        for patch, most in [(16, 256), (14, 729), (32, 49)]:
+            found = T.PatchResize(patch, most).size(height, width)
+            assert found == naflex_transforms.get_image_size_for_seq((height, width), patch, most)[1]
+            assert found == siglip.get_image_size_for_max_num_patches(height, width, patch, most)
+        if max(height, width) <= 200 * min(height, width):
+            wanted = qwen.smart_resize(height, width, 28, 4 * 28 * 28, 1280 * 28 * 28)
+            assert T.PatchResize(28, 1280, "qwen2_vl", 4).size(height, width) == tuple(wanted)
+
+
+def test_patches_are_those_of_timm_and_the_processor_of_qwen2_vl(pictures):
+    naflex_transforms = pytest.importorskip("timm.data.naflex_transforms")
+    qwen = pytest.importorskip("transformers.models.qwen2_vl.image_processing_qwen2_vl")
+    import torch
+
+    processor = qwen.Qwen2VLImageProcessor(do_resize=False, do_rescale=False, do_normalize=False)
+    resize = T.PatchResize(28, max_tokens=20, min_tokens=2, rule="qwen2_vl")
+    wholes = resized(pictures, resize)
+    order = {"merge": 2, "channels_first": True, "frames": 2}
+    columns = {"qwen": tarflume.Patches(resize, 14, **order), "grid": tarflume.Patches(resize, 14, "grid", **order),
+               "timm": tarflume.Patches(resize, 28)}
+    for batch in tarflume.Loader(pictures, columns=columns, batch_size=7):
+        rows = zip(batch["key"], batch["qwen"], np.asarray(batch["grid"]), batch["timm"])
+        for key, row, grid, plain in rows:
+            whole = torch.from_numpy(wholes[key].copy()).permute(2, 0, 1)
+            theirs = processor(whole, return_tensors="np")
+            assert [1, *grid] == theirs["image_grid_thw"][0].tolist()
+            np.testing.assert_array_equal(np.asarray(row), theirs["pixel_values"])
+            patches = naflex_transforms.patchify_image(whole, (28, 28), include_info=False)
+            np.testing.assert_array_equal(np.asarray(plain), patches.numpy())
+
+
 def resized(shards: pathlib.Path, resize: T.PatchResize) -> dict[str, np.ndarray]:
     loader = tarflume.Loader(shards, image=resize)
     return {batch["key"][0]: np.asarray(batch["image"][0]) for batch in loader}
@@ -115,8 +152,8 @@ def test_rows_without_padding_are_the_pixel_values_of_qwen2_vl(pictures):
                "places": tarflume.Patches(resize, 14, "coordinates", **order)}
     columns = pickle.loads(pickle.dumps(columns))
     for batch in tarflume.Loader(pictures, columns=columns, batch_size=7):
-        values = np.asarray(batch["pixels"].values).reshape(-1, 3 * 2 * 14 * 14)
-        places = np.asarray(batch["places"].values).reshape(-1, 2)
+        values, places = np.asarray(batch["pixels"].values), np.asarray(batch["places"].values)
+        assert values.shape[1:] == (3 * 2 * 14 * 14,) and places.shape[1:] == (2,)
         wanted, wanted_places = [], []
         for key, (h, w) in zip(batch["key"], np.asarray(batch["grid"])):
             whole = wholes[key]
@@ -140,8 +177,20 @@ def test_floats_and_draws_go_through_patches(pictures):
         for whole, patches in zip(batch["image"], batch["patches"]):
             whole = np.asarray(whole)
             h, w = whole.shape[0] // 16, whole.shape[1] // 16
-            wanted = whole.reshape(h, 16, w, 16, 3).transpose(0, 2, 1, 3, 4).reshape(-1)
+            wanted = whole.reshape(h, 16, w, 16, 3).transpose(0, 2, 1, 3, 4).reshape(h * w, -1)
             np.testing.assert_array_equal(np.asarray(patches), wanted)
+
+
+def test_torch_gets_views_of_one_tensor(pictures):
+    torch = pytest.importorskip("torch")
+    import tarflume.torch
+
+    resize = T.PatchResize(16, 40)
+    columns = {"patches": tarflume.Patches(resize, 16), "grid": tarflume.Patches(resize, 16, "grid")}
+    for batch in tarflume.torch.Loader(pictures, columns=columns, batch_size=6):
+        sizes = batch["grid"].prod(dim=1).tolist()
+        assert [tuple(row.shape) for row in batch["patches"]] == [(size, 768) for size in sizes]
+        assert batch["patches"].values.shape == (sum(sizes), 768) and batch["patches"].values.dtype == torch.uint8
 
 
 def test_what_is_no_whole_patches_is_an_error(pictures):

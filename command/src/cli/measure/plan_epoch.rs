@@ -132,7 +132,7 @@ pub(in crate::cli) struct Args {
     /// Samples of the order that are packed among each other
     #[arg(long, value_name = "N", default_value_t = 4096, value_parser = one_or_more(), requires = "pack", help_heading = "Packs")]
     pack_window: u64,
-    /// The most samples of a pack [default: four times as many as on average, and at least 8]
+    /// The most samples of a pack [default: sixteen times as many as on average, and at least 32]
     #[arg(long, value_name = "N", value_parser = one_or_more(), requires = "pack", help_heading = "Packs")]
     max_samples: Option<u64>,
 

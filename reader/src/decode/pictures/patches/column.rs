@@ -7,7 +7,7 @@ use tarflume_types::{DType, Error, ErrorKind, PictureShape, Result, Row, RowShap
 
 use super::Patches;
 use super::cut::{Grid, PixelBytes};
-use crate::decode::{Decode, DecodeHooks, Sample, Scratch};
+use crate::decode::{Decode, DecodeHooks, ObjectRows, Sample, Scratch};
 
 /// What a column of patches has of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -232,6 +232,12 @@ impl DecodeHooks for PatchColumn {
             PatchView::Pixels => DecodeHooks::operations(&self.patches.image),
             PatchView::Coordinates | PatchView::Mask | PatchView::Grid => Vec::new(),
         }
+    }
+
+    /// Without padding, each patch is an object of its row: on a device, too, they are one array with bounds.
+    fn objects(&self) -> Option<ObjectRows> {
+        let is_ragged = self.patches.tokens.is_none() && self.view != PatchView::Grid;
+        is_ragged.then(|| ObjectRows::Numbers(vec![self.each()]))
     }
 
     fn wants_pixels(&self) -> bool {

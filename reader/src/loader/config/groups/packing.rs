@@ -56,8 +56,8 @@ tarflume_order::words!(TooLong, "samples that are too long", { Error => "error",
 /// Samples of a window by default.
 const WINDOW: u64 = 4096;
 /// The most samples of a pack by default: so many times as many as there are on average, and at least this number.
-const TIMES: u64 = 4;
-const LEAST: u64 = 8;
+const TIMES: u64 = 16;
+const LEAST: u64 = 32;
 
 /// The lengths of the samples of a data set, before its order is known.
 #[derive(Debug)]
@@ -82,7 +82,7 @@ impl Packing {
         self
     }
 
-    /// Sets the most samples of a pack. By default four times as many as a pack has on average, and at least 8. Columns that
+    /// Sets the most samples of a pack. By default sixteen times as many as a pack has on average, and at least 32. Columns that
     /// have a row for each sample take memory for so many.
     #[must_use]
     pub fn max_samples(mut self, samples: u64) -> Packing {
