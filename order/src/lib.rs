@@ -48,11 +48,10 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-mod buckets;
 mod error;
+mod groups;
 mod job;
 mod mixture;
-mod packs;
 mod pass;
 mod random;
 mod record;
@@ -63,16 +62,16 @@ mod shuffle;
 mod words;
 
 pub use self::job::rank;
-pub use buckets::same::SameBucket;
-pub use buckets::share::BucketShare;
-pub use buckets::steps::{BucketBatch, BucketRow, BucketSteps};
 pub use error::{Advice, Error, ErrorKind, ErrorPart, Result};
+pub use groups::buckets::same::SameBucket;
+pub use groups::buckets::share::BucketShare;
+pub use groups::buckets::steps::{BucketBatch, BucketRow, BucketSteps};
+pub use groups::packs::plan::PackTotals;
+pub use groups::packs::share::PackShare;
+pub use groups::packs::steps::{PackBatch, PackRow, PackSteps};
 pub use job::split::{By, Split};
 pub use job::steps::{Remainder, Rows, Steps};
 pub use mixture::schedule::Weights;
-pub use packs::plan::PackTotals;
-pub use packs::share::PackShare;
-pub use packs::steps::{PackBatch, PackRow, PackSteps};
 pub use pass::{Pass, PassCursor};
 pub use random::mix::{Key, ORDER_VERSION, below, mix};
 pub use random::permutation::Permutation;

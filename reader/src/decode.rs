@@ -11,7 +11,6 @@ pub(crate) mod json;
 pub(crate) mod numbers;
 pub(crate) mod pictures;
 pub(crate) mod resident;
-mod sample;
 mod scratch;
 pub(crate) mod texts;
 pub(crate) mod values;
@@ -35,10 +34,10 @@ use crate::decode::values::on_picture::OnPicture;
 use crate::decode::values::pack_columns::PackColumns;
 use crate::decode::values::picture_buckets::PictureBuckets;
 
-pub use self::sample::Sample;
 pub(crate) use self::scratch::Memory;
 pub use self::scratch::Scratch;
 pub use self::values::on_picture::ObjectRows;
+pub use self::values::sample::Sample;
 
 /// Turns the parts of a sample into one row of a column.
 ///

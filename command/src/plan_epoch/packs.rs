@@ -1,7 +1,7 @@
 //! What an epoch of packed samples becomes: packs, steps, and the share that is filled.
 
 use tarflume::{Dataset, Packing, TooLong};
-use tarflume_base::{Failure, FailureKind};
+use tarflume_base::Failure;
 
 use super::loading::loader;
 use super::options::{Job, PackOptions};
@@ -19,18 +19,19 @@ pub(super) fn packs(dataset: &Dataset, job: &Job, options: &PackOptions) -> Resu
         packing = packing.max_samples(samples);
     }
     let loader = loader(dataset, job)?.packs(packing).build()?;
-    let totals = loader.pack_totals(0)?;
-    let stats = loader.stats().packs;
-    let (Some(totals), Some(stats)) = (totals, stats) else {
-        return Err(Failure::new(FailureKind::Usage, "the loader has no packs"));
-    };
+    let totals = loader.pack_totals(0)?.ok_or_else(no_packs)?;
+    let too_long = loader.stats().packs.ok_or_else(no_packs)?.too_long;
     Ok(Packs {
         max_tokens: totals.capacity,
         packs: totals.packs,
         samples: totals.samples,
         tokens: totals.tokens,
         filled: totals.filled(),
-        too_long: stats.too_long,
+        too_long,
         steps: loader.steps_of(0)?,
     })
+}
+
+fn no_packs() -> Failure {
+    Failure::usage("the loader has no packs")
 }

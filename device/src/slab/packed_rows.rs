@@ -235,7 +235,8 @@ mod tests {
             for rows in batches {
                 fill(&mut slab, &rows);
                 slab.seal(|row| rows[row].keep);
-                prop_assert_eq!(slab.column(0), bytemuck::cast_slice::<i32, u8>(&expected(&rows, |n| rows[n].keep)));
+                let wanted = expected(&rows, |n| rows[n].keep);
+                prop_assert_eq!(slab.column(0), bytemuck::cast_slice::<i32, u8>(&wanted));
                 let kept: Vec<u8> = (0..rows.len()).filter(|&n| rows[n].keep).map(|n| n as u8).collect();
                 prop_assert_eq!(slab.column(1), &kept[..]);
                 // Sealed again without its first row.

@@ -1,6 +1,6 @@
 //! The rules of a slab, and the rows that sealing keeps.
 
-use tarflume_types::DType;
+use tarflume_types::{DType, ErrorKind, RowShape};
 
 use super::*;
 

@@ -125,8 +125,6 @@ mod tests {
     #[test]
     fn what_decides_packs_is_identified() {
         let limits = PackLimits { capacity: 10, samples: 4, window: 8 };
-        let print =
-            |limits, lengths: [u64; 2]| Lengths::new(limits, lengths).unwrap().fingerprint();
         let first = print(limits, [3, 4]);
         assert_eq!(first, print(limits, [3, 4]));
         assert_ne!(first, print(limits, [4, 3]));

@@ -7,3 +7,4 @@ pub(crate) mod on_picture;
 pub(crate) mod pack_columns;
 pub(crate) mod picture_buckets;
 pub(crate) mod rotated;
+pub(super) mod sample;

@@ -7,7 +7,7 @@ use pyo3::types::PyDict;
 use tarflume::transforms::operations::Operation;
 use tarflume::{Decode, ImageSize};
 
-use crate::arguments::constructor_args::{NewArgs, again};
+use crate::arguments::constructor_args::{ConstructorArgs, NewArgs, again};
 use crate::arguments::numbers::Number;
 use crate::decoders::parts;
 use crate::decoders::piece_columns::patches::Patches;

@@ -10,6 +10,7 @@ pub use self::column::PatchColumn;
 use crate::decode::Decode;
 use crate::decode::pictures::image::Image;
 
+use self::column::PatchView;
 use self::cut::Cut;
 
 /// Columns of the patches of pictures of different sizes.
@@ -91,21 +92,26 @@ impl Patches {
 
     /// The pixels: `[patches, elements of a patch]`, of the type of `image`.
     pub fn pixels(&self) -> PatchColumn {
-        PatchColumn::pixels(self)
+        self.column(PatchView::Pixels)
     }
 
     /// The row and the column of each patch, `int32` `[patches, 2]`, from 0.
     pub fn coordinates(&self) -> PatchColumn {
-        PatchColumn::coordinates(self)
+        self.column(PatchView::Coordinates)
     }
 
     /// True for patches of the picture, false for those behind them: `bool` `[patches]`. For padded rows.
     pub fn mask(&self) -> PatchColumn {
-        PatchColumn::mask(self)
+        self.column(PatchView::Mask)
     }
 
     /// The patches down and across: `int64` `[2]`.
     pub fn grid(&self) -> PatchColumn {
-        PatchColumn::grid(self)
+        self.column(PatchView::Grid)
+    }
+
+    fn column(&self, view: PatchView) -> PatchColumn {
+        let Patches { image, cut, tokens } = self.clone();
+        PatchColumn { image, cut, tokens, view }
     }
 }

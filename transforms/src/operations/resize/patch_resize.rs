@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use tarflume_image::ImageSize;
 use tarflume_types::{Error, ErrorKind, Result};
 
-use super::{Draw, Draws, Placing, Shape, push_resize};
-use crate::actions::Action;
+use super::super::{Draw, Draws, Placing, Shape};
+use crate::actions::{Action, Resize};
 use crate::limits::check_size;
 use crate::settings::Interpolation;
 
@@ -171,7 +171,9 @@ impl PatchResize {
 
 impl Draw for PatchResize {
     fn draw(&self, on: Shape, _: Draws<'_>, actions: &mut Vec<Action>) -> Result<()> {
-        push_resize(self.size_of(on.size)?, self.interpolation, actions);
+        let ImageSize { width, height } = self.size_of(on.size)?;
+        let interpolation = self.interpolation;
+        actions.push(Resize { size: [height, width], interpolation }.into());
         Ok(())
     }
 
@@ -259,7 +261,10 @@ mod tests {
                     [(1, 1), (1, 3000), (3000, 1), (640, 480), (97, 1021), (12_000, 9000)]
                 {
                     let size = resize.size_of(ImageSize::new(width, height)).unwrap();
-                    assert!(size.width % 16 == 0 && size.height % 16 == 0, "{size}");
+                    assert!(
+                        size.width.is_multiple_of(16) && size.height.is_multiple_of(16),
+                        "{size}"
+                    );
                     let tokens = resize.tokens_of(ImageSize::new(width, height)).unwrap();
                     assert!(
                         (1..=u64::from(max_tokens)).contains(&tokens),

@@ -1,28 +1,31 @@
-//! `PatchColumn`: one column of [`Patches`].
+//! `PatchColumn`: one column of the patches of pictures.
 
 use std::mem;
 
 use tarflume_image::{Layout, StoredPicture, StoredRegion, make_room};
 use tarflume_types::{DType, Error, ErrorKind, PictureShape, Result, Row, RowShape};
 
-use super::Patches;
-use super::cut::{Grid, PixelBytes};
+use super::cut::{Cut, Grid, PixelBytes};
+use crate::decode::pictures::image::Image;
 use crate::decode::{Decode, DecodeHooks, ObjectRows, Sample, Scratch};
 
 /// What a column of patches has of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum PatchView {
+pub(super) enum PatchView {
     Pixels,
     Coordinates,
     Mask,
     Grid,
 }
 
-/// One column of [`Patches`].
+/// One column of [`Patches`](crate::Patches).
 #[derive(Debug, Clone)]
 pub struct PatchColumn {
-    patches: Patches,
-    view: PatchView,
+    pub(super) image: Image,
+    pub(super) cut: Cut,
+    /// Patches of each row; `None` if rows have as many as their pictures.
+    pub(super) tokens: Option<usize>,
+    pub(super) view: PatchView,
 }
 
 /// A picture before it is cut. In `u64`s, so that its elements are aligned.
@@ -30,25 +33,9 @@ pub struct PatchColumn {
 struct PatchBuffer(Vec<u64>);
 
 impl PatchColumn {
-    pub(super) fn pixels(patches: &Patches) -> PatchColumn {
-        PatchColumn { patches: patches.clone(), view: PatchView::Pixels }
-    }
-
-    pub(super) fn coordinates(patches: &Patches) -> PatchColumn {
-        PatchColumn { patches: patches.clone(), view: PatchView::Coordinates }
-    }
-
-    pub(super) fn mask(patches: &Patches) -> PatchColumn {
-        PatchColumn { patches: patches.clone(), view: PatchView::Mask }
-    }
-
-    pub(super) fn grid(patches: &Patches) -> PatchColumn {
-        PatchColumn { patches: patches.clone(), view: PatchView::Grid }
-    }
-
     fn dtype(&self) -> DType {
         match self.view {
-            PatchView::Pixels => self.patches.image.shape().dtype(),
+            PatchView::Pixels => self.image.shape().dtype(),
             PatchView::Coordinates => DType::I32,
             PatchView::Mask => DType::Bool,
             PatchView::Grid => DType::I64,
@@ -58,7 +45,7 @@ impl PatchColumn {
     /// Elements of one patch in a row.
     fn each(&self) -> usize {
         match self.view {
-            PatchView::Pixels => self.patches.cut.elements(self.patches.image.channels_of_row()),
+            PatchView::Pixels => self.cut.elements(self.image.channels_of_row()),
             PatchView::Coordinates => 2,
             PatchView::Mask | PatchView::Grid => 1,
         }
@@ -70,7 +57,7 @@ impl PatchColumn {
     /// The picture has more patches than a row.
     fn row_bytes(&self, grid: Grid) -> Result<usize> {
         let patches = grid.patches();
-        let tokens = self.patches.tokens.unwrap_or(patches);
+        let tokens = self.tokens.unwrap_or(patches);
         if patches > tokens {
             let Grid { down, across } = grid;
             let text = format!(
@@ -99,7 +86,7 @@ impl PatchColumn {
         scratch: &mut Scratch,
         kept: &mut Vec<u64>,
     ) -> Result<()> {
-        let Patches { image, cut, .. } = &self.patches;
+        let PatchColumn { image, cut, .. } = self;
         let element = self.dtype().size();
         let size = image.size_of_row(sample)?;
         let grid = cut.grid(size)?;
@@ -137,12 +124,12 @@ fn put<'a>(row: &'a mut Row<'_>, bytes: usize) -> Result<&'a mut [u8]> {
 
 impl Decode for PatchColumn {
     fn parts(&self) -> Vec<String> {
-        self.patches.image.parts()
+        self.image.parts()
     }
 
     fn shape(&self) -> RowShape {
         let dtype = self.dtype();
-        match (self.view, self.patches.tokens) {
+        match (self.view, self.tokens) {
             (PatchView::Grid, _) => RowShape::Fixed(dtype, vec![2]),
             (PatchView::Mask, Some(tokens)) => RowShape::Fixed(dtype, vec![tokens]),
             (_, Some(tokens)) => RowShape::Fixed(dtype, vec![tokens, self.each()]),
@@ -151,7 +138,7 @@ impl Decode for PatchColumn {
     }
 
     fn validate(&self) -> Result<()> {
-        let Patches { image, cut, tokens } = &self.patches;
+        let PatchColumn { image, cut, tokens, .. } = self;
         image.validate()?;
         cut.check()?;
         if image.layout_of_row() != Layout::Hwc {
@@ -168,26 +155,26 @@ impl Decode for PatchColumn {
     }
 
     fn room(&self, lengths: &[u64]) -> u64 {
-        self.room_for(self.patches.image.room(lengths))
+        self.room_for(self.image.room(lengths))
     }
 
     fn group(&self) -> usize {
         match self.view {
-            PatchView::Pixels => self.patches.image.group(),
+            PatchView::Pixels => self.image.group(),
             PatchView::Coordinates | PatchView::Mask | PatchView::Grid => 1,
         }
     }
 
     fn prepare(&self, samples: &[Sample<'_>], scratch: &mut Scratch) {
-        self.patches.image.prepare(samples, scratch);
+        self.image.prepare(samples, scratch);
     }
 
     fn decode(&self, sample: &Sample<'_>, mut row: Row<'_>, scratch: &mut Scratch) -> Result<()> {
         if self.view == PatchView::Pixels {
             return self.cut(sample, &mut row, scratch);
         }
-        let cut = self.patches.cut;
-        let grid = cut.grid(self.patches.image.size_of_row(sample)?)?;
+        let cut = self.cut;
+        let grid = cut.grid(self.image.size_of_row(sample)?)?;
         if self.view == PatchView::Grid {
             return row.put(bytemuck::cast_slice(&[grid.down as i64, grid.across as i64]));
         }
@@ -207,7 +194,7 @@ impl Decode for PatchColumn {
     }
 
     fn wants_entry_points(&self) -> bool {
-        self.view == PatchView::Pixels && self.patches.image.wants_entry_points()
+        self.view == PatchView::Pixels && self.image.wants_entry_points()
     }
 
     fn hooks(&self) -> Option<&dyn DecodeHooks> {
@@ -218,7 +205,7 @@ impl Decode for PatchColumn {
 impl PatchColumn {
     /// Bytes of a row, from those of its picture.
     fn room_for(&self, picture: u64) -> u64 {
-        let Patches { image, cut, .. } = &self.patches;
+        let PatchColumn { image, cut, .. } = self;
         let element = image.shape().dtype().size();
         let patch = cut.elements(image.channels_of_row()) / cut.frames.max(1) as usize * element;
         let patches = picture.div_ceil(patch.max(1) as u64);
@@ -229,23 +216,23 @@ impl PatchColumn {
 impl DecodeHooks for PatchColumn {
     fn operations(&self) -> Vec<String> {
         match self.view {
-            PatchView::Pixels => DecodeHooks::operations(&self.patches.image),
+            PatchView::Pixels => DecodeHooks::operations(&self.image),
             PatchView::Coordinates | PatchView::Mask | PatchView::Grid => Vec::new(),
         }
     }
 
     /// Without padding, each patch is an object of its row: on a device, too, they are one array with bounds.
     fn objects(&self) -> Option<ObjectRows> {
-        let is_ragged = self.patches.tokens.is_none() && self.view != PatchView::Grid;
+        let is_ragged = self.tokens.is_none() && self.view != PatchView::Grid;
         is_ragged.then(|| ObjectRows::Numbers(vec![self.each()]))
     }
 
     fn wants_pixels(&self) -> bool {
-        self.patches.tokens.is_none() && self.view != PatchView::Grid
+        self.tokens.is_none() && self.view != PatchView::Grid
     }
 
     fn room_of(&self, lengths: &[u64], pixels: &[Option<u64>]) -> Option<u64> {
-        let picture = DecodeHooks::room_of(&self.patches.image, lengths, pixels)?;
+        let picture = DecodeHooks::room_of(&self.image, lengths, pixels)?;
         Some(self.room_for(picture))
     }
 
@@ -254,14 +241,14 @@ impl DecodeHooks for PatchColumn {
     }
 
     fn region(&self, picture: &StoredPicture) -> Option<StoredRegion> {
-        DecodeHooks::region(&self.patches.image, picture)
+        DecodeHooks::region(&self.image, picture)
     }
 
     fn lacks_boxes(&self) -> bool {
-        DecodeHooks::lacks_boxes(&self.patches.image)
+        DecodeHooks::lacks_boxes(&self.image)
     }
 
     fn lacks_bucket(&self) -> bool {
-        DecodeHooks::lacks_bucket(&self.patches.image)
+        DecodeHooks::lacks_bucket(&self.image)
     }
 }

@@ -83,21 +83,20 @@ impl LoaderBuilder {
     /// Puts the samples into buckets or packs, as the builder says, and gives the columns their shapes. `batch` has the rows of
     /// a batch on this rank, or the packs.
     pub(crate) fn grouped(&mut self, dataset: &Dataset, batch: u64) -> Result<Option<Grouped>> {
-        let is_array = self.of.arrays.is_some();
-        match (self.of.bucketing.is_some(), self.of.packing.is_some()) {
-            (false, false) => Ok(None),
-            (true, true) => Err(Error::usage(
-                "samples are in buckets or in packs, not in both: give one of them",
-            )),
-            (true, false) if is_array => {
-                Err(Error::usage("a loader of arrays has no buckets: its rows have one shape"))
-            }
-            (false, true) if is_array => {
-                Err(Error::usage("a loader of arrays has no packs: its rows have one length"))
-            }
-            (true, false) => self.bucketed(dataset, batch).map(Some),
-            (false, true) => self.packed(dataset, batch).map(Some),
+        let has_buckets = self.of.bucketing.is_some();
+        let has_packs = self.of.packing.is_some();
+        if has_buckets && has_packs {
+            let text = "samples are in buckets or in packs, not in both: give one of them";
+            return Err(Error::usage(text));
         }
+        if (has_buckets || has_packs) && self.of.arrays.is_some() {
+            let text = "a loader of arrays has no buckets and no packs: its rows have one length";
+            return Err(Error::usage(text));
+        }
+        if has_buckets {
+            return self.bucketed(dataset, batch).map(Some);
+        }
+        has_packs.then(|| self.packed(dataset, batch)).transpose()
     }
 
     fn bucketed(&mut self, dataset: &Dataset, batch: u64) -> Result<Grouped> {

@@ -1,8 +1,8 @@
 //! Packs: samples whose lengths together are at most a number of tokens, and the packs of a rank.
 
 mod fit;
-pub(super) mod plan;
+pub(crate) mod plan;
 mod rooms;
-pub(super) mod share;
-pub(super) mod steps;
+pub(crate) mod share;
+pub(crate) mod steps;
 mod windows;

@@ -1,6 +1,6 @@
 //! Batches whose samples have something in common: the bucket of each sample, and the batches of a rank.
 
 mod groups;
-pub(super) mod same;
-pub(super) mod share;
-pub(super) mod steps;
+pub(crate) mod same;
+pub(crate) mod share;
+pub(crate) mod steps;
