@@ -106,6 +106,7 @@ AROUND = {
     ("docs/REMOTE.md", "loader = "): "import tarflume",
     ("docs/TOKENS.md", "import tarflume.torch"): "import types\nmodel = lambda **words: types.SimpleNamespace(loss=0.0)",
     ("docs/TOKENS.md", "columns = "): "import types, tarflume.torch, torch\nmodel = lambda **words: types.SimpleNamespace(loss=0.0)",
+    ("docs/PATCHES.md", "import tarflume.torch"): "model = len",
     ("docs/FINE-TUNING.md", "tarflume.pack.tokens"): "import tarflume",
     ("docs/FINE-TUNING.md", "columns = "): "import types, tarflume.torch\nmodel = lambda **words: types.SimpleNamespace(loss=0.0)",
     ("docs/TOKENS.md", "tarflume.pack.tokens"): "import tarflume\nfrom transformers import PreTrainedTokenizerFast\n"
