@@ -29,5 +29,8 @@ def patch_columns(image: Operation | Image, patch: int, tokens: int) -> dict[str
 
     `image` is a recipe whose pictures have whole patches, at most `tokens` of them, or a `tarflume.Image` with one.
     """
-    kinds = {"patches": "pixels", "patch_coord": "coordinates", "patch_valid": "mask"}
-    return {name: Patches(image, patch, kind, tokens=tokens) for name, kind in kinds.items()}
+    return {
+        "patches": Patches(image, patch, "pixels", tokens=tokens),
+        "patch_coord": Patches(image, patch, "coordinates", tokens=tokens),
+        "patch_valid": Patches(image, patch, "mask", tokens=tokens),
+    }
