@@ -23,8 +23,8 @@ fn counted(splits: &[(&str, u64)]) -> BTreeMap<String, u64> {
 /// Writes files of records, as CIFAR-10 has them: a label, and a picture of three channels.
 fn batches(place: &Place) {
     for (name, records) in [("data_batch_1", 3), ("data_batch_2", 2), ("test_batch", 4_u8)] {
-        let record = |n: u8| [vec![n], vec![n * 16 + records; 12]].concat();
-        place.file(format!("c/{name}.bin"), (0..records).flat_map(record).collect::<Vec<u8>>());
+        let all = (0..records).flat_map(|n| [vec![n], vec![n * 16 + records; 12]].concat());
+        place.file(format!("c/{name}.bin"), all.collect::<Vec<u8>>());
     }
 }
 

@@ -186,31 +186,44 @@ mod tests {
         assert_eq!(words.details[1]["text"], "Bird");
     }
 
+    /// The names of the classes in a file of these bytes, with these options.
+    fn names_of(
+        folder: &tempfile::TempDir,
+        name: &str,
+        bytes: &[u8],
+        words: &str,
+    ) -> Result<Vec<String>, Failure> {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        let option = parse(&format!("{}:{words}", path.display()));
+        option.table().map(|table| table.expect("there is a file").names)
+    }
+
     #[test]
     fn quotes_and_encodings_of_lists_are_options() {
         let folder = tempfile::tempdir().unwrap();
-        let read = |name: &str, bytes: &[u8], words: &str| {
-            let path = folder.path().join(name);
-            std::fs::write(&path, bytes).unwrap();
-            let option = parse(&format!("{}:{words}", path.display()));
-            option.table().map(|table| table.expect("there is a file").names)
-        };
         let quoted = b"name\tid\n\"5\" pipe\t0\n\"x\t1\n";
-        assert_eq!(read("c.tsv", quoted, "quote=none").unwrap(), ["\"5\" pipe", "\"x"]);
-        let refused = read("c.tsv", quoted, "sep=tab").unwrap_err().text();
+        assert_eq!(
+            names_of(&folder, "c.tsv", quoted, "quote=none").unwrap(),
+            ["\"5\" pipe", "\"x"]
+        );
+        let refused = names_of(&folder, "c.tsv", quoted, "sep=tab").unwrap_err().text();
         assert!(refused.contains("quote=none"), "{refused}");
         assert_eq!(
-            read("c.txt", b"caf\xe9\nbar\n", "encoding=latin1").unwrap(),
+            names_of(&folder, "c.txt", b"caf\xe9\nbar\n", "encoding=latin1").unwrap(),
             ["caf\u{e9}", "bar"]
         );
         assert!(
-            read("c.txt", b"caf\xe9\n", "order=listed")
+            names_of(&folder, "c.txt", b"caf\xe9\n", "order=listed")
                 .unwrap_err()
                 .text()
                 .contains("encoding=latin1")
         );
         assert!(
-            read("c.txt", b"a\n", "quote=none").unwrap_err().text().contains("are options of .csv")
+            names_of(&folder, "c.txt", b"a\n", "quote=none")
+                .unwrap_err()
+                .text()
+                .contains("are options of .csv")
         );
         assert!(ClassesOption::parse(Path::new("a.csv:quote=x")).is_err());
     }

@@ -1,6 +1,6 @@
 //! `Given`: the options of a build that name what is joined, as text -> [`Join`].
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tarflume_base::Failure;
 use tarflume_formats::ClassTable;
@@ -107,16 +107,17 @@ fn parsed(text: &str, flag: Name, kind: FileKind) -> Result<JoinOptions, Failure
 /// Reads the file of `--classes` for exported annotations: a table of words and names, or a list of names.
 fn class_names(given: &Path) -> Result<ClassNames, Failure> {
     let ClassesOption { file, order, table } = ClassesOption::parse(given)?;
-    let is_table = |path: &&PathBuf| {
-        order.is_none() && path.extension().is_some_and(|own| own.eq_ignore_ascii_case("csv"))
-    };
-    match file.as_ref().filter(is_table) {
+    match file.as_ref().filter(|path| order.is_none() && is_table(path)) {
         Some(path) => {
             check_kind(path, Name::Classes, FileKind::File)?;
             ClassNames::read(path, &table)
         }
         None => listed(given).map(ClassNames::of),
     }
+}
+
+fn is_table(path: &Path) -> bool {
+    path.extension().is_some_and(|own| own.eq_ignore_ascii_case("csv"))
 }
 
 /// Returns the classes of `--classes`, which must name a file.

@@ -61,11 +61,15 @@ impl Stated<'_> {
             _ => None,
         });
         let split = source.and_then(|source| source.options["split"].as_str()).map(String::from);
-        let of_root = || self.scan.layout.splits.get(sample.root as usize).cloned().flatten();
-        split.or_else(of_root).ok_or_else(|| {
+        split.or_else(|| self.of_root(sample)).ok_or_else(|| {
             message!("no data set states one, and the name of the file has no word such as train, val or test; name its split \
                  ({split_by}), give {split}, or make one set ({none})"; split_by = Name::SplitBy.is(EXAMPLE), split = Name::Split, none = Name::SplitBy.is("none"))
         })
+    }
+
+    /// Returns the split that the root of the sample states.
+    fn of_root(&self, sample: &FoundSample) -> Option<String> {
+        self.scan.layout.splits.get(sample.root as usize).cloned().flatten()
     }
 
     /// Returns the split of the pattern that matches the file of the sample.

@@ -259,14 +259,19 @@ impl Pairing<'_> {
 
     /// Returns two files of one key of which the first of two `*` has matched other folders.
     fn unlike<'f>(&self, found: &MatchedFiles, files: &'f [Matched]) -> Option<[&'f Matched; 2]> {
-        let piece = |file: &Matched| {
-            let pattern = self.sides[usize::from(file.side)].pattern()?;
-            pattern.first_piece(found.path(file))
-        };
-        let first = files.iter().find(|file| piece(file).is_some())?;
-        let other =
-            files.iter().find(|file| piece(file).is_some_and(|at| Some(at) != piece(first)));
+        let first = files.iter().find(|file| self.piece(found, file).is_some())?;
+        let at_first = self.piece(found, first);
+        let other = files.iter().find(|file| {
+            let at = self.piece(found, file);
+            at.is_some() && at != at_first
+        });
         other.map(|other| [first, other])
+    }
+
+    /// Returns the length of what the first of two `*` has matched in the path of a file.
+    fn piece(&self, found: &MatchedFiles, file: &Matched) -> Option<usize> {
+        let pattern = self.sides[usize::from(file.side)].pattern()?;
+        pattern.first_piece(found.path(file))
     }
 
     /// Adds a sample.

@@ -114,9 +114,12 @@ fn lzw(bytes: &[u8]) -> Vec<u8> {
         .chain([257])
         .flat_map(|code| (0..9).rev().map(move |bit| code >> bit & 1 == 1))
         .collect();
-    let byte =
-        |bits: &[bool]| (0..8).fold(0, |byte, n| byte << 1 | u8::from(bits.get(n) == Some(&true)));
     bits.chunks(8).map(byte).collect()
+}
+
+/// The byte of eight bits, of which missing ones are 0.
+fn byte(bits: &[bool]) -> u8 {
+    (0..8).fold(0, |byte, n| byte << 1 | u8::from(bits.get(n) == Some(&true)))
 }
 
 /// The gray of a pixel.
@@ -124,15 +127,16 @@ fn gray(x: u32, y: u32) -> u8 {
     (x * 37 + y * 101) as u8
 }
 
+/// The pixels of a tile.
+fn tile(across: u32, down: u32) -> Vec<u8> {
+    (0..256).map(|k| gray(across * 16 + k % 16, down * 16 + k / 16)).collect()
+}
+
 /// A gray TIFF in tiles of 16 x 16 with LZW.
 fn tiles(width: u32, height: u32) -> Vec<u8> {
     let across = width.div_ceil(16);
-    let tiles: Vec<Vec<u8>> = (0..across * height.div_ceil(16))
-        .map(|n| {
-            let at = |k: u32| gray(n % across * 16 + k % 16, n / across * 16 + k / 16);
-            lzw(&(0..256).map(at).collect::<Vec<u8>>())
-        })
-        .collect();
+    let tiles: Vec<Vec<u8>> =
+        (0..across * height.div_ceil(16)).map(|n| lzw(&tile(n % across, n / across))).collect();
     let mut out = Numbers { bytes: b"II".to_vec(), big_endian: false };
     out.put16(42);
     out.put32(8);
