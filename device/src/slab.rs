@@ -70,7 +70,7 @@ impl Slab {
     /// An empty slab, filling.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`]: the allocation failed.
+    /// [`ErrorKind::Limit`](tarflume_types::ErrorKind::Limit): the allocation failed.
     #[cfg(test)]
     pub(crate) fn new(layout: Arc<SlabLayout>) -> Result<Slab> {
         Slab::in_memory(layout, None)
@@ -79,7 +79,7 @@ impl Slab {
     /// An empty slab, filling, with its fixed columns in `memory` if that provides a block.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`]: the allocation failed.
+    /// [`ErrorKind::Limit`](tarflume_types::ErrorKind::Limit): the allocation failed.
     pub fn in_memory(layout: Arc<SlabLayout>, memory: Option<&dyn HostMemory>) -> Result<Slab> {
         let rows = layout.rows;
         let variable = layout.variable;
@@ -125,7 +125,7 @@ impl Slab {
     /// maximum number of bytes of a row of a variable column. The memory grows if needed and is kept.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`]: the allocation failed.
+    /// [`ErrorKind::Limit`](tarflume_types::ErrorKind::Limit): the allocation failed.
     pub fn make_room(
         &mut self,
         rows: usize,
