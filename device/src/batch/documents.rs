@@ -8,7 +8,7 @@ impl Batch {
     /// The bounds of the documents of all packs, one after the other: `cu_seqlens` of attention over sequences of different
     /// lengths, for a batch that is viewed as one row of `packs * tokens`. `column` has the number of the document of each token
     /// from 1, and 0 for padding, such as [`segment_ids`](https://docs.rs/tarflume/latest/tarflume/struct.Tokens.html) has. The
-    /// padding of a pack is a document of its own, so that the last bound is the number of all tokens.
+    /// padding of a pack counts as one document, so the last bound is the number of all tokens.
     ///
     /// # Errors
     /// Returns an error if the column is not `[rows, tokens]` of `int64` or `int32`.

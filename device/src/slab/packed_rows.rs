@@ -4,12 +4,12 @@
 //! them on where that is asked for, and writes what is behind the last one.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 
 use bytemuck::Pod;
 use tarflume_types::{DType, PackedRows, Result, Row};
 
-use super::written::check_written;
+use super::written::write_noted;
 
 /// The place of a row, in elements.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -95,12 +95,7 @@ impl PackedPlaces {
         bytes: &mut [u8],
         write: impl FnOnce(Row<'_>) -> Result<()>,
     ) -> Result<()> {
-        let room = bytes.len();
-        let mut used = 0;
-        let result = write(Row::variable(bytes, &mut used));
-        let result = result.and_then(|()| check_written(self.rows.dtype, room, used, None));
-        self.used[row].store(used.min(room), Ordering::Release);
-        result
+        write_noted(self.rows.dtype, &self.used[row], bytes, write)
     }
 
     /// Moves the rows for which `keep` returns true together in their packs.

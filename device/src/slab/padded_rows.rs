@@ -3,11 +3,11 @@
 //! While a slab is filling, each row has the room of the longest one that is allowed. Sealing moves the rows together and
 //! writes what is behind shorter ones.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 
 use tarflume_types::{PaddedRows, Result, Row};
 
-use super::written::check_written;
+use super::written::write_noted;
 
 /// The lengths of the rows of one column.
 #[derive(Debug)]
@@ -52,12 +52,7 @@ impl PaddedLengths {
         bytes: &mut [u8],
         write: impl FnOnce(Row<'_>) -> Result<()>,
     ) -> Result<()> {
-        let room = bytes.len();
-        let mut used = 0;
-        let result = write(Row::variable(bytes, &mut used));
-        let result = result.and_then(|()| check_written(self.rows.dtype, room, used, None));
-        self.used[row].store(used.min(room), Ordering::Release);
-        result
+        write_noted(self.rows.dtype, &self.used[row], bytes, write)
     }
 
     /// Moves the rows for which `keep` returns true together, each as long as the longest one of them requires.

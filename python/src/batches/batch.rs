@@ -239,7 +239,7 @@ impl Batch {
 
     /// The bounds of the documents of all packs, for attention over sequences of different lengths: a list of whole numbers,
     /// from 0 to the number of all tokens. `column` has the number of the document of each token, 0 for padding. The padding of a
-    /// pack is a document of its own.
+    /// pack counts as one document.
     #[pyo3(signature = (column = "segment_ids"))]
     fn cu_seqlens(&self, py: Python<'_>, column: &str) -> PyResult<Vec<i32>> {
         self.batch.cu_seqlens(column).or_raise(py)

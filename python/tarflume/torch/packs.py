@@ -14,8 +14,8 @@ def cu_seqlens(segment_ids: torch.Tensor) -> torch.Tensor:
         longest = int(bounds.diff().max())
         flash_attn_varlen_func(q, k, v, bounds, bounds, longest, longest, causal=True)
 
-    `segment_ids`, [packs, tokens], has the number of the document of each token from 1, and 0 for padding, which is a document of
-    its own at the end of its pack. Queries and keys are those of the batch as one row of packs * tokens.
+    `segment_ids`, [packs, tokens], has the number of the document of each token from 1, and 0 for padding, which counts as
+    one document at the end of its pack. Queries and keys are those of the batch as one row of packs * tokens.
     """
     begins = torch.ones_like(segment_ids, dtype=torch.bool)
     begins[:, 1:] = segment_ids[:, 1:] != segment_ids[:, :-1]

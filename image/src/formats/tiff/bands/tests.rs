@@ -105,7 +105,7 @@ fn bands_come_one_after_the_other_however_they_are_stored() {
     }
 }
 
-/// Compresses bytes as LZW: each is a code of nine bits, and the table begins anew before it has more.
+/// Compresses bytes as LZW: each is a code of nine bits, and the table is cleared before codes need ten bits.
 fn lzw(bytes: &[u8]) -> Vec<u8> {
     let codes = bytes.chunks(200).flat_map(|piece| {
         std::iter::once(256_u16).chain(piece.iter().map(|&byte| u16::from(byte)))

@@ -236,12 +236,13 @@ impl DecodeHooks for PatchColumn {
         Some(self.room_for(picture))
     }
 
+    /// Other columns read the header, and are not told which bytes of the part are there.
     fn takes_excerpts(&self) -> bool {
-        true
+        self.view == PatchView::Pixels
     }
 
     fn region(&self, picture: &StoredPicture) -> Option<StoredRegion> {
-        DecodeHooks::region(&self.image, picture)
+        if self.takes_excerpts() { DecodeHooks::region(&self.image, picture) } else { None }
     }
 
     fn lacks_boxes(&self) -> bool {
