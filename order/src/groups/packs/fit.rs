@@ -93,7 +93,8 @@ mod tests {
     proptest! {
         #[test]
         fn the_rooms_find_the_pack_that_a_search_finds(
-            capacity in 1u64..5000, samples in 1u64..9, raw in prop::collection::vec(0u64..100_000, 0..80),
+            capacity in prop_oneof![1u64..5000, 250_000u64..1_200_000], samples in 1u64..9,
+            raw in prop::collection::vec(0u64..2_000_000, 0..80),
         ) {
             let limits = PackLimits { capacity, samples, window: 80 };
             let lengths: Vec<u64> = raw.iter().map(|length| length % (capacity + 1)).collect();
